@@ -1,14 +1,10 @@
+import type { PrefillStats } from '../request/prefill-stats.ts';
+
 /**
  * The messages of a vLLM V1 engine, as a frontend receives them. Field names, and ints for enums, are vLLM's
  * own, so that a decoded message can be handed over as it is. Every field may be missing where the engine
  * leaves out its default; unknown fields are ignored.
  */
-
-/** Why the engine ended a request: the wire's int for vLLM's `FinishReason`. */
-export type FinishReasonCode = 0 | 1 | 2 | 3 | 4;
-
-/** What happened to a request in the scheduler: the wire's int for vLLM's `EngineCoreEventType`. */
-export type EventTypeCode = 1 | 2 | 3;
 
 /** Something the scheduler did with a request. */
 export interface EngineCoreEvent {
@@ -18,28 +14,12 @@ export interface EngineCoreEvent {
   readonly timestamp: number;
 }
 
-/** How a prompt was prefilled, in tokens; sent with the first output of a newly scheduled prefill. */
-export interface PrefillStats {
-  /** Prompt length: computed, locally cached and externally cached tokens together. */
-  readonly num_prompt_tokens?: number | undefined;
-  /** Prompt tokens this engine computed. */
-  readonly num_computed_tokens?: number | undefined;
-  /** Prompt tokens that needed no computation: local and external hits together. -1 counts as 0. */
-  readonly num_cached_tokens?: number | undefined;
-  /** Prompt tokens found in the engine's own prefix cache. */
-  readonly num_local_cached_tokens?: number | undefined;
-  /** Prompt tokens fetched through a KV connector. */
-  readonly num_external_cached_tokens?: number | undefined;
-  /** Prompt tokens written to a cache for later reuse. */
-  readonly num_cache_creation_tokens?: number | undefined;
-}
-
 /** What one engine step brought for one request. */
 export interface EngineCoreOutput {
   readonly request_id: string;
   /** Only its length is read: an array, a typed array, or any object that knows its length. */
   readonly new_token_ids?: { readonly length: number } | undefined;
-  /** Null while the request goes on; {@link FinishReasonCode} with its last output. */
+  /** Null while the request goes on; with its last output 0 stop, 1 length, 2 abort, 3 error or 4 repetition. */
   readonly finish_reason?: number | null | undefined;
   readonly events?: readonly EngineCoreEvent[] | null | undefined;
   readonly prefill_stats?: PrefillStats | null | undefined;

@@ -1,0 +1,104 @@
+import type { HistogramSeries } from '../metrics/series.ts';
+import { ROOT_CONTEXT } from '@opentelemetry/api';
+import type { EngineRequest } from '../request/engine-request.ts';
+import { finishReasonOf } from '../request/finish-reason.ts';
+import { requestEventOf } from '../request/request-event.ts';
+import type { RequestHost } from '../request/request-host.ts';
+import { isTime, isTokenCount } from '../request/request-options.ts';
+import type { EngineCoreEvent, EngineCoreOutput, EngineCoreOutputs } from './messages.ts';
+
+/** Hands the outputs of one engine's messages to its requests. A part that can't be read costs no other its sample. */
+export class OutputsRecorder {
+  readonly #host: RequestHost;
+  readonly #iterationTokens: HistogramSeries;
+
+  constructor(host: RequestHost, iterationTokens: HistogramSeries) {
+    this.#host = host;
+    this.#iterationTokens = iterationTokens;
+  }
+
+  /** @param receivedAt - Wall clock, checked. */
+  record(message: EngineCoreOutputs, receivedAt: number): void {
+    this.#host.fed = true;
+    const { outputs, finished_requests: finished } = message;
+    if (Array.isArray(outputs) && outputs.length > 0) {
+      this.#recordBatch(outputs, this.#engineTime(message.timestamp), receivedAt);
+    }
+    if (finished !== undefined && finished !== null) this.#endFinished(finished, receivedAt);
+  }
+
+  /** One sample of iteration tokens for a batch that holds any output. */
+  #recordBatch(outputs: readonly EngineCoreOutput[], timestamp: number, receivedAt: number): void {
+    let tokens = 0;
+    for (let position = 0; position < outputs.length; position += 1) {
+      try {
+        tokens += this.#recordOutput(outputs[position], timestamp, receivedAt);
+      } catch (error) {
+        this.#host.drops.count('malformedMessage', error);
+      }
+    }
+    this.#iterationTokens.record(tokens, ROOT_CONTEXT);
+  }
+
+  /** @returns The prompt tokens that were computed for the output, and the tokens it generated. */
+  #recordOutput(output: EngineCoreOutput | undefined, timestamp: number, receivedAt: number): number {
+    if (typeof output !== 'object' || output === null) {
+      this.#host.drops.count('malformedMessage', `an output that is ${String(output)}`);
+      return 0;
+    }
+    const request = this.#host.live.get(output.request_id);
+    if (request === undefined) {
+      this.#host.drops.count('unknownRequest', output.request_id);
+      return 0;
+    }
+    const generated = this.#tokenCount(output.new_token_ids);
+    request.countTokens(generated);
+    const { events } = output;
+    if (Array.isArray(events) && events.length > 0) this.#applyEvents(request, events);
+    const prefill = output.prefill_stats;
+    const computed = request.applyTokens(generated, timestamp, receivedAt, prefill ?? undefined);
+    const reason = output.finish_reason;
+    if (reason !== undefined && reason !== null) this.#end(request, reason, receivedAt);
+    return computed + generated;
+  }
+
+  #applyEvents(request: EngineRequest, events: readonly EngineCoreEvent[]): void {
+    for (let position = 0; position < events.length; position += 1) {
+      const event = events[position];
+      const kind = requestEventOf(event?.type ?? 0);
+      if (kind === undefined) this.#host.drops.count('unknownEvent', event?.type);
+      else request.applyEvent(kind, this.#engineTime(event?.timestamp));
+    }
+  }
+
+  #end(request: EngineRequest, code: number, receivedAt: number): void {
+    const reason = finishReasonOf(code);
+    // A reason that is not known yet ended the request all the same.
+    if (reason === undefined) this.#host.drops.count('unknownFinishReason', code);
+    request.end(reason ?? 'stop', { receivedAt });
+  }
+
+  /** A request that the engine let go without a last output had been aborted. */
+  #endFinished(ids: Iterable<string>, receivedAt: number): void {
+    try {
+      for (const id of ids) this.#host.live.get(id)?.end('abort', { receivedAt });
+    } catch (error) {
+      this.#host.drops.count('malformedMessage', error);
+    }
+  }
+
+  #tokenCount(tokens: EngineCoreOutput['new_token_ids']): number {
+    if (tokens === undefined || tokens === null) return 0;
+    if (isTokenCount(tokens.length)) return tokens.length;
+    this.#host.drops.count('invalidValue', `${String(tokens.length)} new tokens`);
+    return 0;
+  }
+
+  /** NaN where a time is missing or can't be right. */
+  #engineTime(timestamp: number | undefined): number {
+    if (isTime(timestamp)) return timestamp;
+    if (timestamp !== undefined)
+      this.#host.drops.count('invalidValue', `an engine time of ${String(timestamp)}`);
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,9 @@
+import type { Metric } from '../metric.ts';
+import { requestMetrics } from './requests.ts';
+import { schedulerMetrics } from './scheduler.ts';
+import { tokenMetrics } from './tokens.ts';
+
+/**
+ * Every metric this package knows. Instruments, Views, series, `docs/metrics.md` and tests are made from it.
+ */
+export const catalogue: readonly Metric[] = [...requestMetrics, ...tokenMetrics, ...schedulerMetrics];

@@ -1,0 +1,76 @@
+import { diag } from '@opentelemetry/api';
+
+/**
+ * Why something was not recorded as it came, or at all:
+ *
+ * - `unknownRequest`: an output or event for an id that no live request has;
+ * - `duplicateRequestId`: a request that started under the id of a live one; it counts, but the engine's
+ *   messages go to the first;
+ * - `afterEnd`: tokens or events for a request that had ended;
+ * - `invalidValue`: a count, time or statistic that is negative, not finite or of the wrong type;
+ * - `unknownEvent`, `unknownFinishReason`: a code this version does not know;
+ * - `invalidEngineIndex`: a message whose engine index is no whole number from 0 to 65535;
+ * - `ambiguousChoice`: an event for a request with several choices that did not say for which;
+ * - `malformedMessage`: a message, or a part of one, that is no object of its kind;
+ * - `providerError`: a meter, instrument or span that threw.
+ */
+export type DropReason =
+  | 'unknownRequest'
+  | 'duplicateRequestId'
+  | 'afterEnd'
+  | 'invalidValue'
+  | 'unknownEvent'
+  | 'unknownFinishReason'
+  | 'invalidEngineIndex'
+  | 'ambiguousChoice'
+  | 'malformedMessage'
+  | 'providerError';
+
+/** How often each {@link DropReason} occurred. */
+export type DropCounts = Readonly<Record<DropReason, number>>;
+
+/** Counts what was dropped, and says the first of each kind through `diag`. */
+export class Drops {
+  readonly #counts: Record<DropReason, number> = {
+    unknownRequest: 0,
+    duplicateRequestId: 0,
+    afterEnd: 0,
+    invalidValue: 0,
+    unknownEvent: 0,
+    unknownFinishReason: 0,
+    invalidEngineIndex: 0,
+    ambiguousChoice: 0,
+    malformedMessage: 0,
+    providerError: 0,
+  };
+
+  /**
+   * @param reason - What kind of drop.
+   * @param detail - What came, for the one report of this kind.
+   */
+  count(reason: DropReason, detail: unknown): void {
+    this.#counts[reason] += 1;
+    if (this.#counts[reason] > 1) return;
+    try {
+      diag.warn(
+        `opentelemetry-instrumentation-vllm: ${reason}: ${describe(detail)} (further ones are only counted in status().dropped)`,
+      );
+    } catch {
+      // A diag logger that throws must not reach the service.
+    }
+  }
+
+  /** A copy of the counts so far. */
+  snapshot(): DropCounts {
+    return { ...this.#counts };
+  }
+}
+
+function describe(detail: unknown): string {
+  if (detail instanceof Error) return detail.stack ?? detail.message;
+  try {
+    return String(detail);
+  } catch {
+    return typeof detail;
+  }
+}

@@ -1,0 +1,133 @@
+import {
+  createNoopMeter,
+  type BatchObservableCallback,
+  type BatchObservableResult,
+  type Histogram,
+  type Meter,
+  type MeterProvider,
+  type Observable,
+} from '@opentelemetry/api';
+import { boundariesFor } from './boundaries.ts';
+import { catalogue } from './catalogue/index.ts';
+import type { Drops } from './drops.ts';
+import { instrumentName, type HistogramMetric, type Metric } from './metric.ts';
+import { SCOPE_NAME, SCOPE_VERSION } from './scope.ts';
+import { HistogramSeries, NumberSeries, type SeriesAttributes } from './series.ts';
+
+/** The instruments of one provider, and the way back out of it. */
+interface Connection {
+  readonly meter: Meter;
+  readonly observables: ReadonlyMap<string, Observable>;
+  readonly histograms: ReadonlyMap<string, Histogram>;
+  readonly callback: BatchObservableCallback;
+}
+
+/**
+ * Every series of one instrumentation, and the instruments it is read through. Series outlive providers: the
+ * numbers of counters and gauges stay, and each provider that arrives gets instruments of its own.
+ */
+export class SeriesStore {
+  readonly #drops: Drops;
+  readonly #maxModelLen: number | undefined;
+  readonly #numbers = new Map<string, Set<NumberSeries>>();
+  readonly #histograms = new Map<string, Set<HistogramSeries>>();
+  #connection: Connection | undefined;
+
+  /**
+   * @param drops - Where provider errors are counted.
+   * @param maxModelLen - Context length in tokens that sizes the advised token buckets.
+   */
+  constructor(drops: Drops, maxModelLen: number | undefined) {
+    this.#drops = drops;
+    this.#maxModelLen = maxModelLen;
+    for (const { name, kind } of catalogue) {
+      if (kind === 'histogram') this.#histograms.set(name, new Set());
+      else this.#numbers.set(name, new Set());
+    }
+  }
+
+  /** Whether there is a provider, other than the API's no-op, to record into. */
+  get connected(): boolean {
+    return this.#connection !== undefined && this.#connection.meter !== createNoopMeter();
+  }
+
+  /** A new series of the counter, gauge or info metric `name`; it exists at 0 from the next collection on. */
+  number(name: Metric['name'], attributes: SeriesAttributes): NumberSeries {
+    const series = new NumberSeries(attributes);
+    setOf(this.#numbers, name).add(series);
+    return series;
+  }
+
+  /** A new series of the histogram `name`, connected to the current provider. */
+  histogram(name: Metric['name'], attributes: SeriesAttributes): HistogramSeries {
+    const series = new HistogramSeries(attributes, this.#drops);
+    setOf(this.#histograms, name).add(series);
+    series.connect(this.#connection?.histograms.get(name));
+    return series;
+  }
+
+  /** Records and shows through `provider` from now on; whatever was connected before is left. Never throws. */
+  connect(provider: MeterProvider): void {
+    this.disconnect();
+    try {
+      const connection = this.#createInstruments(provider);
+      this.#connection = connection;
+      for (const [name, instrument] of connection.histograms) {
+        for (const series of setOf(this.#histograms, name)) series.connect(instrument);
+      }
+      connection.meter.addBatchObservableCallback(connection.callback, [...connection.observables.values()]);
+    } catch (error) {
+      this.#drops.count('providerError', error);
+    }
+  }
+
+  /** Records nowhere from now on. Never throws. */
+  disconnect(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    this.#connection = undefined;
+    for (const set of this.#histograms.values()) for (const series of set) series.connect(undefined);
+    try {
+      connection.meter.removeBatchObservableCallback(connection.callback, [
+        ...connection.observables.values(),
+      ]);
+    } catch (error) {
+      this.#drops.count('providerError', error);
+    }
+  }
+
+  #createInstruments(provider: MeterProvider): Connection {
+    const meter = provider.getMeter(SCOPE_NAME, SCOPE_VERSION);
+    const observables = new Map<string, Observable>();
+    const histograms = new Map<string, Histogram>();
+    for (const metric of catalogue) {
+      const { description } = metric;
+      if (metric.kind === 'histogram') histograms.set(metric.name, this.#createHistogram(meter, metric));
+      else if (metric.kind === 'counter') {
+        observables.set(metric.name, meter.createObservableCounter(instrumentName(metric), { description }));
+      } else
+        observables.set(metric.name, meter.createObservableGauge(instrumentName(metric), { description }));
+    }
+    const callback = (result: BatchObservableResult): void => {
+      for (const [name, observable] of observables) {
+        for (const series of setOf(this.#numbers, name)) {
+          result.observe(observable, series.value, series.attributes);
+        }
+      }
+    };
+    return { meter, observables, histograms, callback };
+  }
+
+  #createHistogram(meter: Meter, metric: HistogramMetric): Histogram {
+    return meter.createHistogram(instrumentName(metric), {
+      description: metric.description,
+      advice: { explicitBucketBoundaries: [...boundariesFor(metric, this.#maxModelLen)] },
+    });
+  }
+}
+
+function setOf<T>(sets: ReadonlyMap<string, Set<T>>, name: string): Set<T> {
+  const set = sets.get(name);
+  if (set === undefined) throw new TypeError(`the catalogue has no such metric of this kind: ${name}`);
+  return set;
+}

@@ -1,0 +1,96 @@
+import type { Attributes, Context, Histogram } from '@opentelemetry/api';
+import type { Drops } from './drops.ts';
+
+/** Attributes of a series: frozen, since the SDK keeps them by reference. */
+export type SeriesAttributes = Readonly<Record<string, string>>;
+
+/** A counter or gauge with fixed attributes: a plain number that is read at collection. */
+export class NumberSeries {
+  /** The current value. A counter's only grows. */
+  value = 0;
+  readonly attributes: SeriesAttributes;
+
+  constructor(attributes: SeriesAttributes) {
+    this.attributes = attributes;
+  }
+
+  /** Adds to the value; no look-up, no allocation. The caller has checked that `amount` is finite and not negative. */
+  add(amount: number): void {
+    this.value += amount;
+  }
+}
+
+/** What a bound histogram offers: OpenTelemetry's recording method without the attributes. */
+export interface BoundHistogram {
+  record(value: number, context?: Context): void;
+}
+
+/** A histogram of a provider that implements the specification's Bind. */
+interface BindableHistogram {
+  bind(attributes: Attributes): BoundHistogram;
+}
+
+/**
+ * A histogram with fixed attributes. The handle is resolved once and stays; what it records into changes when a
+ * provider arrives or leaves.
+ */
+export class HistogramSeries {
+  readonly attributes: SeriesAttributes;
+  #target: BoundHistogram = UNCONNECTED;
+  readonly #drops: Drops;
+
+  constructor(attributes: SeriesAttributes, drops: Drops) {
+    this.attributes = attributes;
+    this.#drops = drops;
+  }
+
+  /** Records one value. Never throws: an instrument that does is counted. */
+  record(value: number, context: Context): void {
+    try {
+      this.#target.record(value, context);
+    } catch (error) {
+      this.#drops.count('providerError', error);
+    }
+  }
+
+  /**
+   * Records into `instrument` from now on, bound where it can be, and makes the series exist at zero.
+   *
+   * @param instrument - Undefined to record nowhere.
+   */
+  connect(instrument: Histogram | undefined): void {
+    this.#target = UNCONNECTED;
+    if (instrument === undefined) return;
+    try {
+      this.#target = isBindable(instrument)
+        ? instrument.bind(this.attributes)
+        : new AttributedHistogram(instrument, this.attributes);
+    } catch (error) {
+      this.#drops.count('providerError', error);
+    }
+  }
+}
+
+/** Stands in for Bind where the instrument has none: the same call with the attributes carried along. */
+class AttributedHistogram implements BoundHistogram {
+  readonly #instrument: Histogram;
+  readonly #attributes: SeriesAttributes;
+
+  constructor(instrument: Histogram, attributes: SeriesAttributes) {
+    this.#instrument = instrument;
+    this.#attributes = attributes;
+    // Binding makes a series exist at zero. Without Bind, NaN does: the specification asks an SDK to handle it
+    // ("Numerical limits handling"), and OpenTelemetry's creates the series and leaves the value out.
+    instrument.record(Number.NaN, attributes);
+  }
+
+  record(value: number, context: Context): void {
+    this.#instrument.record(value, this.#attributes, context);
+  }
+}
+
+const UNCONNECTED: BoundHistogram = { record: () => {} };
+
+function isBindable(instrument: unknown): instrument is BindableHistogram {
+  return typeof (instrument as Partial<BindableHistogram>).bind === 'function';
+}

@@ -1,0 +1,75 @@
+import { SpanKind } from '@opentelemetry/api';
+import { requireMaxModelLen } from './metrics/boundaries.ts';
+import { SYSTEM_CLOCK, type Clock } from './request/clock.ts';
+
+/** Options of `VllmInstrumentation`. */
+export interface VllmInstrumentationOptions {
+  /** The served model's name, as in the `model_name` label. Required. */
+  readonly modelName: string;
+  /**
+   * The model's context length in tokens, which sizes the buckets of token counts. Default: vLLM's fixed list up to
+   * 131072. Views with a length of their own win.
+   */
+  readonly maxModelLen?: number | undefined;
+  /**
+   * False records nothing until `setConfig({ enabled: true })`; registering the instrumentation does not change
+   * that. Default true.
+   */
+  readonly enabled?: boolean | undefined;
+  /** Kind of the requests' spans. Default `SpanKind.SERVER`, as in vLLM. */
+  readonly spanKind?: SpanKind | undefined;
+  /** The clocks to use where a caller gives no time. Default: those of this process. */
+  readonly clock?: Clock | undefined;
+}
+
+/** {@link VllmInstrumentationOptions}, checked and complete. */
+export interface ResolvedOptions {
+  readonly modelName: string;
+  readonly maxModelLen: number | undefined;
+  readonly enabled: boolean;
+  readonly spanKind: SpanKind;
+  readonly clock: Clock;
+}
+
+/** @throws TypeError naming the option, what it may be and what came. */
+export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(
+      `VllmInstrumentation takes an object with at least modelName; got ${String(options)}`,
+    );
+  }
+  const {
+    modelName,
+    maxModelLen,
+    enabled = true,
+    spanKind = SpanKind.SERVER,
+    clock = SYSTEM_CLOCK,
+  } = options;
+  check('modelName', modelName, 'a non-empty string, the name the model is served under', isText(modelName));
+  check('enabled', enabled, 'true or false', typeof enabled === 'boolean');
+  check(
+    'spanKind',
+    spanKind,
+    "one of the OpenTelemetry API's SpanKind values",
+    SpanKind[spanKind] !== undefined,
+  );
+  check('clock', clock, 'an object with wallSeconds() and monotonicSeconds()', isClock(clock));
+  return Object.freeze({ modelName, maxModelLen: requireMaxModelLen(maxModelLen), enabled, spanKind, clock });
+}
+
+function check(option: string, value: unknown, allowed: string, valid: boolean): void {
+  if (!valid) throw new TypeError(`${option} must be ${allowed}; got ${display(value)}`);
+}
+
+function display(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isClock(value: unknown): boolean {
+  const { wallSeconds, monotonicSeconds } = (value ?? {}) as Partial<Clock>;
+  return typeof wallSeconds === 'function' && typeof monotonicSeconds === 'function';
+}

@@ -1,0 +1,114 @@
+import {
+  AggregationTemporality,
+  DataPointType,
+  type MetricData,
+  type ResourceMetrics,
+  type ScopeMetrics,
+} from '@opentelemetry/sdk-metrics';
+import { SCOPE_NAME } from '../metrics/scope.ts';
+import type { Diagnostics } from './diagnostics.ts';
+import { MetricPoints, type FamilyMember, type MetricFamily } from './metric-family.ts';
+import { MetricStream, scopeLabels, type ExposableMetric } from './metric-stream.ts';
+
+interface OpenFamily extends MetricFamily {
+  help: string;
+  unit: string;
+  readonly members: FamilyMember[];
+}
+
+/**
+ * Turns what a collection gives into families: one per exposed name, so that HELP and TYPE come once. What cannot be
+ * exposed beside what came before it (another type under the same name, a name that a histogram's lines use) is left
+ * out whole, and said once.
+ */
+export class FamilyMerger {
+  readonly #withScopeLabels: boolean;
+  readonly #diagnostics: Diagnostics;
+  readonly #streams = new WeakMap<MetricData['descriptor'], MetricStream>();
+
+  constructor(withScopeLabels: boolean, diagnostics: Diagnostics) {
+    this.#withScopeLabels = withScopeLabels;
+    this.#diagnostics = diagnostics;
+  }
+
+  /** @param first - Families that stand before all others and whose names are taken. */
+  merge(scopes: ResourceMetrics['scopeMetrics'], first: readonly MetricFamily[]): MetricFamily[] {
+    const families = new Map<string, OpenFamily>();
+    const owners = new Map(first.map(({ name, type }) => [name, `${name}, a ${type}`]));
+    for (const { scope, metrics } of scopes) {
+      for (const metric of metrics) {
+        if (scope.name === SCOPE_NAME) this.#checkViews(metric);
+        if (this.#isExposable(metric)) this.#add(metric, this.#streamOf(metric, scope), families, owners);
+      }
+    }
+    return [...first, ...families.values()];
+  }
+
+  #add(
+    metric: ExposableMetric,
+    stream: MetricStream,
+    families: Map<string, OpenFamily>,
+    owners: Map<string, string>,
+  ): void {
+    const { name, type, unit } = stream;
+    const identity = `${name}, a ${type}`;
+    const claimed = stream.claims.find((claim) => (owners.get(claim) ?? identity) !== identity);
+    if (claimed !== undefined) {
+      this.#diagnostics.warnOnce(
+        `clash ${name} ${type}`,
+        `the metric ${metric.descriptor.name} is left out: as ${identity}, it would use the name ${claimed} of ${owners.get(claimed)}; rename one with a View`,
+      );
+      return;
+    }
+    for (const claim of stream.claims) owners.set(claim, identity);
+    let family = families.get(name);
+    if (family === undefined) {
+      family = { name, type, help: '', unit, members: [] };
+      families.set(name, family);
+    }
+    family.help ||= metric.descriptor.description;
+    family.unit ||= unit;
+    family.members.push(
+      metric.dataPointType === DataPointType.HISTOGRAM
+        ? new MetricPoints(metric.dataPoints, (attributes) => stream.histogramLines(attributes))
+        : new MetricPoints(metric.dataPoints, (attributes) => stream.numberLines(attributes)),
+    );
+  }
+
+  #streamOf(metric: ExposableMetric, scope: ScopeMetrics['scope']): MetricStream {
+    let stream = this.#streams.get(metric.descriptor);
+    if (stream === undefined || !stream.fits(metric)) {
+      stream = new MetricStream(metric, this.#withScopeLabels ? scopeLabels(scope) : {});
+      this.#streams.set(metric.descriptor, stream);
+    }
+    return stream;
+  }
+
+  #isExposable(metric: MetricData): metric is ExposableMetric {
+    const { name } = metric.descriptor;
+    if (metric.dataPointType === DataPointType.EXPONENTIAL_HISTOGRAM) {
+      this.#diagnostics.warnOnce(
+        `exponential ${name}`,
+        `the metric ${name} is left out: the text formats cannot hold exponential histograms; give it explicit buckets with a View`,
+      );
+      return false;
+    }
+    const isDelta = metric.aggregationTemporality === AggregationTemporality.DELTA;
+    if (isDelta && metric.dataPointType !== DataPointType.GAUGE) {
+      this.#diagnostics.warnOnce(
+        `delta ${name}`,
+        `the metric ${name} is left out: its metric producer gives deltas, and Prometheus needs cumulative values`,
+      );
+      return false;
+    }
+    return true;
+  }
+
+  #checkViews(metric: MetricData): void {
+    if (!metric.descriptor.name.startsWith('vllm.')) return;
+    this.#diagnostics.warnOnce(
+      'views',
+      `the metric ${metric.descriptor.name} lacks vLLM's name: the MeterProvider has no Views of this package. Add them: new MeterProvider({ views: [...vllmViews()], readers: [exporter] }), with vllmViews from 'opentelemetry-instrumentation-vllm'`,
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { withDeadline } from './deadline.ts';
+import { messageOf, type Diagnostics } from './diagnostics.ts';
+import { labelText } from './label-text.ts';
+import type { MetricFamily } from './metric-family.ts';
+import { sampleHead } from './series-lines.ts';
+
+type Resource = ResourceMetrics['resource'];
+
+/**
+ * The resource as `target_info`, the metric that carries its attributes as labels; an info metric of OpenMetrics, a
+ * gauge in the text format (OpenTelemetry's "Prometheus and OpenMetrics Compatibility", "Resource Attributes").
+ */
+export class TargetInfo {
+  readonly #waitMillis: number;
+  readonly #diagnostics: Diagnostics;
+  #waited: Promise<void> | undefined;
+  #families: readonly MetricFamily[] | undefined;
+
+  /** @param waitMillis - How long the first scrape waits for attributes that a resource detector still looks up. */
+  constructor(waitMillis: number, diagnostics: Diagnostics) {
+    this.#waitMillis = waitMillis;
+    this.#diagnostics = diagnostics;
+  }
+
+  /** The family of a resource: none where it has no attributes, or not all of them yet. */
+  async families(resource: Resource): Promise<readonly MetricFamily[]> {
+    if (this.#families !== undefined) return this.#families;
+    if (resource.asyncAttributesPending === true) {
+      this.#waited ??= this.#wait(resource);
+      await this.#waited;
+      if (resource.asyncAttributesPending) return [];
+    }
+    return (this.#families ??= toFamilies(resource));
+  }
+
+  async #wait(resource: Resource): Promise<void> {
+    try {
+      await withDeadline(
+        Promise.resolve(resource.waitForAsyncAttributes?.()),
+        this.#waitMillis,
+        'resource detection',
+      );
+    } catch (error) {
+      this.#diagnostics.warnOnce(
+        'resource',
+        `target_info is left out until the resource is complete: ${messageOf(error)}`,
+      );
+    }
+  }
+}
+
+function toFamilies({ attributes }: Resource): MetricFamily[] {
+  const labels = labelText(attributes);
+  if (labels === '') return [];
+  const line = `${sampleHead('target_info', labels)}1.0\n`;
+  const members = [{ size: 1, write: () => line }];
+  return [{ name: 'target_info', type: 'info', help: 'Target metadata', unit: '', members }];
+}

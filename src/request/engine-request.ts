@@ -1,0 +1,217 @@
+import type { HrTime, Span, TimeInput } from '@opentelemetry/api';
+import { isFinishReason, type FinishReason } from './finish-reason.ts';
+import type { ParallelRequest } from './parallel-request.ts';
+import type { PrefillStats } from './prefill-stats.ts';
+import type { RequestEvent } from './request-event.ts';
+import type { RequestHost } from './request-host.ts';
+import type { RequestLifecycle } from './request-lifecycle.ts';
+import {
+  isTime,
+  isTokenCount,
+  type EndOptions,
+  type RecordTokensOptions,
+  type RequestParameters,
+} from './request-options.ts';
+import { reasonOfEndedSpan, RequestSpan } from './request-span.ts';
+import { RequestTracker } from './request-tracker.ts';
+import { toHrTime, toWallSeconds } from './time-input.ts';
+
+/** One request as the engine knows it, from start to end: its numbers, its span, its place among the live ones. */
+export class EngineRequest implements RequestLifecycle {
+  readonly id: string;
+  readonly host: RequestHost;
+  readonly #tracker: RequestTracker;
+  readonly #span: RequestSpan;
+  readonly #parent: ParallelRequest | undefined;
+  #ended = false;
+  #removeAbortListener: (() => void) | undefined;
+
+  /**
+   * @param parent - The request of which this is one choice, where there are several.
+   * @param adopted - Whether `span` is the application's, which then ends it.
+   */
+  constructor(
+    host: RequestHost,
+    id: string,
+    parameters: RequestParameters,
+    arrivalTime: number,
+    span: Span,
+    adopted: boolean,
+    parent: ParallelRequest | undefined,
+  ) {
+    const { promptTokens, maxTokens } = parameters;
+    this.host = host;
+    this.id = id;
+    this.#parent = parent;
+    this.#tracker = new RequestTracker(host.series, host.drops, arrivalTime, promptTokens, maxTokens);
+    this.#span = new RequestSpan(span, !adopted, host.drops, (endedSpan, endTime) =>
+      this.#endWithSpan(endedSpan, endTime),
+    );
+    if (!host.live.add(id, this)) host.drops.count('duplicateRequestId', id);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get numPreemptions(): number {
+    return this.#tracker.numPreemptions;
+  }
+
+  get generatedTokens(): number {
+    return this.#tracker.generatedTokens;
+  }
+
+  get promptTokens(): number {
+    return this.#tracker.promptTokens;
+  }
+
+  get span(): Span | undefined {
+    return this.#span.span;
+  }
+
+  /** Takes over what removes the request's abort listener, to be called at its end. */
+  releaseAtEnd(removeAbortListener: () => void): void {
+    if (this.#ended) removeAbortListener();
+    else this.#removeAbortListener = removeAbortListener;
+  }
+
+  recordEvent(event: RequestEvent, timestamp?: number): boolean {
+    return this.#accepts(event) && this.applyEvent(event, this.#engineTime(timestamp));
+  }
+
+  /**
+   * {@link recordEvent} for a request that is known not to have ended.
+   *
+   * @param timestamp - Engine-monotonic seconds, checked; NaN where unknown.
+   */
+  applyEvent(event: RequestEvent, timestamp: number): boolean {
+    if (event !== 'queued' && event !== 'scheduled' && event !== 'preempted') {
+      this.host.drops.count('unknownEvent', event);
+      return false;
+    }
+    this.#tracker.recordEvent(event, timestamp);
+    if (event === 'preempted') this.#span.addPreemption(this.#tracker.numPreemptions, timestamp);
+    return true;
+  }
+
+  recordTokens(count: number, options: RecordTokensOptions): boolean {
+    if (!this.#accepts('tokens')) return false;
+    if (!isTokenCount(count)) {
+      this.host.drops.count('invalidValue', `${String(count)} tokens`);
+      return false;
+    }
+    this.#tracker.countTokens(count);
+    this.applyTokens(
+      count,
+      this.#engineTime(options.timestamp),
+      this.#wallTime(options.receivedAt),
+      options.prefill ?? (this.#tracker.prefilling ? wholePrompt(this.#tracker.promptTokens) : undefined),
+    );
+    return true;
+  }
+
+  /** Counts the tokens of an output. To be called before its events are applied, and those before its times. */
+  countTokens(count: number): void {
+    this.#tracker.countTokens(count);
+  }
+
+  /**
+   * Applies the times of an output whose tokens and events have been taken. Allocates nothing.
+   *
+   * @param timestamp - Engine-monotonic seconds, checked; NaN where unknown.
+   * @param receivedAt - Wall clock, checked.
+   * @returns The prompt tokens computed for it.
+   */
+  applyTokens(
+    count: number,
+    timestamp: number,
+    receivedAt: number,
+    prefill: PrefillStats | undefined,
+  ): number {
+    if (prefill !== undefined) this.#tracker.notePrefill(prefill);
+    if (count === 0) return 0;
+    return this.#tracker.recordTokensAt(timestamp, receivedAt, prefill, this.#span.metricContext);
+  }
+
+  end(reason: FinishReason, options: EndOptions = {}): boolean {
+    const receivedAt = this.#wallTime(options.receivedAt);
+    return this.#finish(reason, receivedAt, options.error, toHrTime(receivedAt));
+  }
+
+  /** Ends the request with the span of its parent, or with an adopted one: at the time given to `span.end()`. */
+  endAt(reason: FinishReason, endTime: TimeInput | undefined): boolean {
+    return this.end(reason, { receivedAt: endTime === undefined ? undefined : toWallSeconds(endTime) });
+  }
+
+  #endWithSpan(span: Span, endTime: TimeInput | undefined): void {
+    const receivedAt = this.#wallTime(endTime === undefined ? undefined : toWallSeconds(endTime));
+    this.#finish(reasonOfEndedSpan(span), receivedAt, undefined, undefined);
+  }
+
+  /** The one place where a request ends. Everything that may throw is guarded where it is called. */
+  #finish(given: FinishReason, receivedAt: number, error: unknown, spanEndTime: HrTime | undefined): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    const reason = this.#knownReason(given);
+    const tracker = this.#tracker;
+    this.host.live.remove(this.id, this);
+    this.#removeAbortListener?.();
+    this.#removeAbortListener = undefined;
+
+    const latencies = tracker.latencies(receivedAt);
+    tracker.recordEnd(reason, latencies, this.#span.metricContext);
+    if (this.#parent === undefined) this.#recordUserRequest();
+    this.#span.finish(
+      {
+        reasons: [reason],
+        error,
+        promptTokens: tracker.promptTokens,
+        generatedTokens: tracker.generatedTokens,
+        numPreemptions: tracker.numPreemptions,
+        latencies,
+      },
+      spanEndTime,
+    );
+    this.#parent?.choiceEnded(this, reason, receivedAt, error);
+    return true;
+  }
+
+  #recordUserRequest(): void {
+    const { series } = this.host;
+    series.requestParamsN.record(1, this.#span.metricContext);
+    series.requestMaxGenerationTokens.record(this.#tracker.generatedTokens, this.#span.metricContext);
+  }
+
+  #accepts(what: string): boolean {
+    if (this.#ended) this.host.drops.count('afterEnd', `${what} for request ${this.id}`);
+    return !this.#ended;
+  }
+
+  /** A reason that is none of ours still ended the request: it counts as `stop`. */
+  #knownReason(reason: FinishReason): FinishReason {
+    if (isFinishReason(reason)) return reason;
+    this.host.drops.count('unknownFinishReason', reason);
+    return 'stop';
+  }
+
+  /** The caller's engine time, this process's monotonic clock where there is none, NaN where it can't be right. */
+  #engineTime(timestamp: number | undefined): number {
+    if (timestamp === undefined) return this.host.clock.monotonicSeconds();
+    if (isTime(timestamp)) return timestamp;
+    this.host.drops.count('invalidValue', `an engine time of ${String(timestamp)}`);
+    return Number.NaN;
+  }
+
+  #wallTime(receivedAt: number | undefined): number {
+    if (isTime(receivedAt)) return receivedAt;
+    if (receivedAt !== undefined)
+      this.host.drops.count('invalidValue', `a receive time of ${String(receivedAt)}`);
+    return this.host.clock.wallSeconds();
+  }
+}
+
+/** An engine that says nothing of the cache computed the prompt. */
+function wholePrompt(promptTokens: number): PrefillStats {
+  return { num_prompt_tokens: promptTokens, num_computed_tokens: promptTokens };
+}

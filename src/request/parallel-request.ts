@@ -1,0 +1,117 @@
+import type { Span, TimeInput } from '@opentelemetry/api';
+import { interval } from './clock.ts';
+import type { EngineRequest } from './engine-request.ts';
+import type { FinishReason } from './finish-reason.ts';
+import type { RequestHost } from './request-host.ts';
+import type { RequestLifecycle } from './request-lifecycle.ts';
+import type { EndOptions } from './request-options.ts';
+import { reasonOfEndedSpan, RequestSpan } from './request-span.ts';
+import { toHrTime } from './time-input.ts';
+
+/**
+ * A user request with several choices. Each choice is an engine request of its own; what this one adds is recorded
+ * once, when the last of them ends.
+ */
+export class ParallelRequest implements RequestLifecycle {
+  readonly id: string;
+  readonly host: RequestHost;
+  readonly #arrivalTime: number;
+  readonly #span: RequestSpan;
+  readonly #reasons: (FinishReason | undefined)[];
+  #choices: readonly EngineRequest[] = [];
+  #remaining: number;
+  #longest = 0;
+  #generatedTokens = 0;
+  #error: unknown;
+  #spanEnding = false;
+  #removeAbortListener: (() => void) | undefined;
+
+  /** @param n - How many choices there will be; they are handed over with {@link setChoices}. */
+  constructor(host: RequestHost, id: string, n: number, arrivalTime: number, span: Span, adopted: boolean) {
+    this.host = host;
+    this.id = id;
+    this.#arrivalTime = arrivalTime;
+    this.#remaining = n;
+    this.#reasons = Array.from({ length: n });
+    this.#span = new RequestSpan(span, !adopted, host.drops, (endedSpan, endTime) =>
+      this.#endWithSpan(endedSpan, endTime),
+    );
+  }
+
+  setChoices(choices: readonly EngineRequest[]): void {
+    this.#choices = choices;
+  }
+
+  get ended(): boolean {
+    return this.#remaining === 0;
+  }
+
+  /** Preemptions of all choices together. */
+  get numPreemptions(): number {
+    return this.#choices.reduce((sum, choice) => sum + choice.numPreemptions, 0);
+  }
+
+  get span(): Span | undefined {
+    return this.#span.span;
+  }
+
+  releaseAtEnd(removeAbortListener: () => void): void {
+    if (this.ended) removeAbortListener();
+    else this.#removeAbortListener = removeAbortListener;
+  }
+
+  /** Which choice is meant can't be known here. */
+  recordEvent(): boolean {
+    this.host.drops.count(this.ended ? 'afterEnd' : 'ambiguousChoice', `an event for request ${this.id}`);
+    return false;
+  }
+
+  /** Which choice is meant can't be known here. */
+  recordTokens(): boolean {
+    this.host.drops.count(this.ended ? 'afterEnd' : 'ambiguousChoice', `tokens for request ${this.id}`);
+    return false;
+  }
+
+  /** Ends every choice that has not ended. */
+  end(reason: FinishReason, options: EndOptions = {}): boolean {
+    if (this.ended) return false;
+    this.#error = options.error;
+    for (const choice of this.#choices) choice.end(reason, options);
+    return true;
+  }
+
+  /** To be called by each choice at its end. */
+  choiceEnded(choice: EngineRequest, reason: FinishReason, receivedAt: number, error: unknown): void {
+    this.#reasons[this.#choices.indexOf(choice)] = reason;
+    this.#error ??= error;
+    this.#generatedTokens += choice.generatedTokens;
+    this.#longest = Math.max(this.#longest, choice.generatedTokens);
+    this.#remaining -= 1;
+    if (this.#remaining === 0) this.#finish(receivedAt);
+  }
+
+  #endWithSpan(span: Span, endTime: TimeInput | undefined): void {
+    this.#spanEnding = true;
+    const reason = reasonOfEndedSpan(span);
+    for (const choice of this.#choices) choice.endAt(reason, endTime);
+  }
+
+  #finish(receivedAt: number): void {
+    this.#removeAbortListener?.();
+    this.#removeAbortListener = undefined;
+    const { series } = this.host;
+    series.requestParamsN.record(this.#choices.length, this.#span.metricContext);
+    series.requestMaxGenerationTokens.record(this.#longest, this.#span.metricContext);
+    this.#span.finish(
+      {
+        reasons: this.#reasons.filter((reason) => reason !== undefined),
+        error: this.#error,
+        promptTokens: this.#choices[0]?.promptTokens ?? 0,
+        generatedTokens: this.#generatedTokens,
+        numPreemptions: this.numPreemptions,
+        latencies: { e2e: interval(this.#arrivalTime, receivedAt) },
+      },
+      this.#spanEnding ? undefined : toHrTime(receivedAt),
+    );
+  }
+}

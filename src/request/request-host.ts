@@ -1,0 +1,19 @@
+import type { SpanKind, Tracer } from '@opentelemetry/api';
+import type { Drops } from '../metrics/drops.ts';
+import type { Clock } from './clock.ts';
+import type { LiveRequests } from './live-requests.ts';
+import type { RequestSeries } from './request-series.ts';
+
+/** What a request needs of the engine it runs on. */
+export interface RequestHost {
+  readonly index: number;
+  readonly modelName: string;
+  readonly series: RequestSeries;
+  readonly live: LiveRequests;
+  readonly drops: Drops;
+  readonly clock: Clock;
+  readonly spanKind: SpanKind;
+  readonly tracer: Tracer;
+  /** True once the engine's own messages are being observed: they then end its requests. */
+  fed: boolean;
+}

@@ -1,0 +1,154 @@
+import {
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Attributes,
+  type Context,
+  type HrTime,
+  type Span,
+  type TimeInput,
+} from '@opentelemetry/api';
+import type { Drops } from '../metrics/drops.ts';
+import type { FinishReason } from './finish-reason.ts';
+import type { RequestLatencies } from './request-tracker.ts';
+
+/** What a span says of an ended request. */
+export interface RequestSummary {
+  /** The reason of each choice, in their order. */
+  readonly reasons: readonly FinishReason[];
+  readonly error: unknown;
+  readonly promptTokens: number;
+  readonly generatedTokens: number;
+  readonly numPreemptions: number;
+  /** A request with several choices has no phases of its own, only an end. */
+  readonly latencies: Pick<RequestLatencies, 'e2e'> & Partial<RequestLatencies>;
+}
+
+/** Called before a span ends, whoever ends it; `endTime` is what the application gave, if anything. */
+export type SpanEndListener = (span: Span, endTime: TimeInput | undefined) => void;
+
+/**
+ * The span of a request: one of our own, which ends with the request, or one adopted from the application, which
+ * the application ends. Nothing here throws: a span or span processor that does is counted.
+ */
+export class RequestSpan {
+  /** Carries the span to the record calls where it is sampled, for exemplars. */
+  readonly metricContext: Context;
+  readonly owned: boolean;
+  readonly #drops: Drops;
+  // An adopted span is held weakly: it keeps its request alive, and not the other way round.
+  readonly #span: Span | WeakRef<Span>;
+  readonly #end: Span['end'];
+  readonly #watchedEnd: Span['end'];
+
+  /**
+   * @param owned - Whether the span ends with the request.
+   * @param onEnd - Must not hold the span.
+   */
+  constructor(span: Span, owned: boolean, drops: Drops, onEnd: SpanEndListener) {
+    this.owned = owned;
+    this.#drops = drops;
+    this.#span = owned ? span : new WeakRef(span);
+    const spanContext = span.spanContext();
+    const sampled = (spanContext.traceFlags & TraceFlags.SAMPLED) !== 0;
+    this.metricContext = sampled ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
+    // The method of this one span is wrapped, since a span that is not sampled never reaches a SpanProcessor.
+    const end = span.end;
+    this.#end = end;
+    this.#watchedEnd = function endWithRequest(this: Span, endTime?: TimeInput): void {
+      onEnd(this, endTime);
+      end.call(this, endTime);
+    };
+    this.#guard(() => {
+      span.end = this.#watchedEnd;
+    });
+  }
+
+  /** The span, unless it was adopted and is gone. */
+  get span(): Span | undefined {
+    return this.#span instanceof WeakRef ? this.#span.deref() : this.#span;
+  }
+
+  /** Adds the event of one preemption. */
+  addPreemption(count: number, engineTimestamp: number): void {
+    const span = this.span;
+    if (span?.isRecording() !== true) return;
+    const attributes = { 'vllm.request.num_preemptions': count, 'vllm.engine.timestamp': engineTimestamp };
+    this.#guard(() => span.addEvent('vllm.request.preempted', attributes));
+  }
+
+  /**
+   * Writes how the request ended into the span, and ends it where it is our own.
+   *
+   * @param endTime - Undefined where the span is being ended already.
+   */
+  finish(summary: RequestSummary, endTime: HrTime | undefined): void {
+    const span = this.span;
+    if (span === undefined) return;
+    this.#guard(() => {
+      // Whoever wrapped the method after us keeps their wrapper; ours then finds the request ended.
+      if (span.end === this.#watchedEnd) span.end = this.#end;
+      if (span.isRecording()) describeEnd(span, summary);
+    });
+    if (this.owned && endTime !== undefined) this.#guard(() => span.end(endTime));
+  }
+
+  #guard<T>(action: () => T): T | undefined {
+    try {
+      return action();
+    } catch (error) {
+      this.#drops.count('providerError', error);
+      return undefined;
+    }
+  }
+}
+
+function describeEnd(span: Span, summary: RequestSummary): void {
+  span.setAttributes(summaryAttributes(summary));
+  if (!summary.reasons.includes('error')) return;
+  span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(summary.error) });
+  if (summary.error instanceof Error) span.recordException(summary.error);
+}
+
+/** vLLM's attributes, those of today's GenAI conventions, and the preemption count. */
+function summaryAttributes(summary: RequestSummary): Attributes {
+  const attributes: Attributes = {
+    'gen_ai.usage.prompt_tokens': summary.promptTokens,
+    'gen_ai.usage.completion_tokens': summary.generatedTokens,
+    'gen_ai.usage.input_tokens': summary.promptTokens,
+    'gen_ai.usage.output_tokens': summary.generatedTokens,
+    'gen_ai.response.finish_reasons': [...summary.reasons],
+    'vllm.request.num_preemptions': summary.numPreemptions,
+  };
+  for (const [name, seconds] of Object.entries(summary.latencies)) {
+    attributes[`gen_ai.latency.${LATENCY_NAMES[name as keyof RequestLatencies]}`] = seconds;
+  }
+  if (summary.reasons.includes('error')) attributes['error.type'] = errorType(summary.error);
+  return attributes;
+}
+
+const LATENCY_NAMES: Readonly<Record<keyof RequestLatencies, string>> = {
+  timeToFirstToken: 'time_to_first_token',
+  e2e: 'e2e',
+  queue: 'time_in_queue',
+  prefill: 'time_in_model_prefill',
+  decode: 'time_in_model_decode',
+  inference: 'time_in_model_inference',
+};
+
+/** `_OTHER` is the semantic conventions' word for an error without a type. */
+function errorType(error: unknown): string {
+  return error instanceof Error ? error.name : '_OTHER';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'the engine failed the request';
+}
+
+/** The reason of a request that ends because the application ended its span without a word of ours. */
+export function reasonOfEndedSpan(span: Span): FinishReason {
+  // `status` is public on the SDK's recording spans (ReadableSpan), and absent on others.
+  const { status } = span as { readonly status?: { readonly code?: SpanStatusCode } };
+  return status?.code === SpanStatusCode.ERROR ? 'error' : 'stop';
+}

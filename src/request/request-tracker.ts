@@ -1,0 +1,184 @@
+import type { Context } from '@opentelemetry/api';
+import type { Drops } from '../metrics/drops.ts';
+import { interval } from './clock.ts';
+import type { FinishReason } from './finish-reason.ts';
+import type { PrefillStats } from './prefill-stats.ts';
+import type { RequestEvent } from './request-event.ts';
+import type { RequestSeries } from './request-series.ts';
+
+/** The intervals of a request's life in seconds; 0 where one was not lived. */
+export interface RequestLatencies {
+  readonly timeToFirstToken: number;
+  readonly e2e: number;
+  readonly queue: number;
+  readonly prefill: number;
+  readonly decode: number;
+  readonly inference: number;
+}
+
+/**
+ * The numbers of one engine request, from arrival to end, and the samples they become. A preemption resets no
+ * timestamp: the pause shows as one long inter-token latency, inside decode and inference time.
+ *
+ * Times left unset are NaN, since an engine's monotonic clock may well start at 0.
+ */
+export class RequestTracker {
+  readonly arrivalTime: number;
+  readonly #series: RequestSeries;
+  readonly #drops: Drops;
+  readonly #maxTokens: number;
+  #promptTokens: number;
+  #prefilling = true;
+  #numPreemptions = 0;
+  #generatedTokens = 0;
+  #cachedTokens = -1;
+  #queuedAt = Number.NaN;
+  #scheduledAt = Number.NaN;
+  #firstTokenAt = Number.NaN;
+  #lastTokenAt = Number.NaN;
+  #timeToFirstToken = 0;
+
+  /**
+   * @param arrivalTime - Wall clock, seconds since the epoch.
+   * @param promptTokens - Prompt length; undefined to take the engine's prefill statistics' word for it.
+   * @param maxTokens - The max_tokens parameter; undefined where the request set none.
+   */
+  constructor(
+    series: RequestSeries,
+    drops: Drops,
+    arrivalTime: number,
+    promptTokens: number | undefined,
+    maxTokens: number | undefined,
+  ) {
+    this.#series = series;
+    this.#drops = drops;
+    this.arrivalTime = arrivalTime;
+    this.#promptTokens = promptTokens ?? -1;
+    this.#maxTokens = maxTokens ?? 0;
+  }
+
+  get numPreemptions(): number {
+    return this.#numPreemptions;
+  }
+
+  get generatedTokens(): number {
+    return this.#generatedTokens;
+  }
+
+  get promptTokens(): number {
+    return Math.max(this.#promptTokens, 0);
+  }
+
+  /** Whether the first token is still to come. */
+  get prefilling(): boolean {
+    return this.#prefilling;
+  }
+
+  /** Counts the tokens of an output: the first step, before its events. */
+  countTokens(tokens: number): void {
+    this.#generatedTokens += tokens;
+    this.#series.generationTokens.add(tokens);
+  }
+
+  /**
+   * Applies one scheduler event: the second step.
+   *
+   * @param timestamp - Engine-monotonic seconds.
+   */
+  recordEvent(event: RequestEvent, timestamp: number): void {
+    if (event === 'preempted') {
+      this.#numPreemptions += 1;
+      this.#series.numPreemptions.add(1);
+      return;
+    }
+    // Engines repeat QUEUED for every chunk of a streamed input, and SCHEDULED after every preemption: the first stands.
+    if (event === 'queued') {
+      if (Number.isNaN(this.#queuedAt)) this.#queuedAt = timestamp;
+    } else if (Number.isNaN(this.#scheduledAt)) this.#scheduledAt = timestamp;
+  }
+
+  /** Keeps what the first prefill statistics say of this request, whether or not tokens come with them. */
+  notePrefill(prefill: PrefillStats): void {
+    if (this.#cachedTokens < 0) this.#cachedTokens = this.#tokens(prefill.num_cached_tokens);
+    if (this.#promptTokens < 0) this.#promptTokens = this.#tokens(prefill.num_prompt_tokens);
+  }
+
+  /**
+   * Takes the times of an output that carries tokens: the last step. Allocates nothing.
+   *
+   * @param timestamp - Engine-monotonic seconds; NaN where it is not known.
+   * @param receivedAt - Wall clock, seconds since the epoch.
+   * @returns The prompt tokens that were computed for it: 0 but for a first output.
+   */
+  recordTokensAt(
+    timestamp: number,
+    receivedAt: number,
+    prefill: PrefillStats | undefined,
+    context: Context,
+  ): number {
+    let computedTokens = 0;
+    if (this.#prefilling) {
+      this.#prefilling = false;
+      if (prefill !== undefined) computedTokens = this.#countPrompt(prefill);
+      this.#timeToFirstToken = interval(this.arrivalTime, receivedAt);
+      this.#series.timeToFirstToken.record(this.#timeToFirstToken, context);
+      this.#firstTokenAt = timestamp;
+    } else {
+      this.#series.interTokenLatency.record(interval(this.#lastTokenAt, timestamp), context);
+    }
+    if (!Number.isNaN(timestamp)) this.#lastTokenAt = timestamp;
+    return computedTokens;
+  }
+
+  /** The intervals as they stand. */
+  latencies(receivedAt: number): RequestLatencies {
+    return {
+      timeToFirstToken: this.#timeToFirstToken,
+      e2e: interval(this.arrivalTime, receivedAt),
+      queue: interval(this.#queuedAt, this.#scheduledAt),
+      prefill: interval(this.#scheduledAt, this.#firstTokenAt),
+      decode: interval(this.#firstTokenAt, this.#lastTokenAt),
+      inference: interval(this.#scheduledAt, this.#lastTokenAt),
+    };
+  }
+
+  /** Records the samples of the ended request: one in every per-request histogram. To be called once. */
+  recordEnd(reason: FinishReason, latencies: RequestLatencies, context: Context): void {
+    const series = this.#series;
+    const generated = this.#generatedTokens;
+    series.success[reason].add(1);
+    series.requestNumPreemptions.record(this.#numPreemptions, context);
+    series.requestPromptTokens.record(this.promptTokens, context);
+    series.requestGenerationTokens.record(generated, context);
+    series.requestPrefillKvComputedTokens.record(
+      Math.max(this.promptTokens - Math.max(this.#cachedTokens, 0), 0),
+      context,
+    );
+    if (this.#maxTokens > 0) series.requestParamsMaxTokens.record(this.#maxTokens, context);
+    series.e2eLatency.record(latencies.e2e, context);
+    series.queueTime.record(latencies.queue, context);
+    series.prefillTime.record(latencies.prefill, context);
+    series.decodeTime.record(latencies.decode, context);
+    series.inferenceTime.record(latencies.inference, context);
+    series.requestTimePerOutputToken.record(generated > 1 ? latencies.decode / (generated - 1) : 0, context);
+  }
+
+  #countPrompt(prefill: PrefillStats): number {
+    const series = this.#series;
+    const computed = this.#tokens(prefill.num_computed_tokens);
+    series.promptTokens.add(this.#tokens(prefill.num_prompt_tokens));
+    series.promptTokensCached.add(this.#tokens(prefill.num_cached_tokens));
+    series.promptTokensComputed.add(computed);
+    series.promptTokensLocalHit.add(this.#tokens(prefill.num_local_cached_tokens));
+    series.promptTokensExternal.add(this.#tokens(prefill.num_external_cached_tokens));
+    return computed;
+  }
+
+  /** A token count of the engine: -1 is some versions' word for "not set" and counts as 0. */
+  #tokens(value: number | undefined): number {
+    if (value === undefined || value === -1) return 0;
+    if (typeof value === 'number' && value >= 0 && value < Infinity) return value;
+    this.#drops.count('invalidValue', `a prefill statistic of ${String(value)} tokens`);
+    return 0;
+  }
+}

@@ -1,0 +1,34 @@
+import { createTraceState, isSpanContextValid, trace, type Context } from '@opentelemetry/api';
+
+/** Headers that travel with a request: names in any case, a value or a list of them. */
+export type TraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+
+/**
+ * `context` with the remote span that W3C Trace Context headers name as its span, or `context` itself where they
+ * name none. vLLM's headers are always W3C's, whatever propagator the process has registered, or none.
+ */
+export function withTraceHeaders(context: Context, headers: TraceHeaders): Context {
+  const match = TRACEPARENT.exec(header(headers, 'traceparent')?.trim() ?? '');
+  if (match === null) return context;
+  const [, version, traceId = '', spanId = '', flags = '', rest] = match;
+  // Version ff is forbidden, and version 00 has nothing behind the flags.
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return context;
+  const traceState = header(headers, 'tracestate');
+  const spanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(traceState === undefined ? {} : { traceState: createTraceState(traceState) }),
+  };
+  return isSpanContextValid(spanContext) ? trace.setSpanContext(context, spanContext) : context;
+}
+
+function header(headers: TraceHeaders, name: string): string | undefined {
+  const key =
+    name in headers ? name : Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
+  const value = key === undefined ? undefined : headers[key];
+  return typeof value === 'string' ? value : value?.join(',');
+}
