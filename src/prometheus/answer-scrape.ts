@@ -46,7 +46,7 @@ export async function answerScrape(
   }
 }
 
-/** Writes a whole answer, unless the client has gone or something else has answered. */
+/** Writes a whole answer, unless something else has answered. */
 export function respond(
   response: ServerResponse,
   status: number,
@@ -54,7 +54,7 @@ export function respond(
   body: string | Buffer,
   isHead = false,
 ): void {
-  if (response.destroyed || response.headersSent) return;
+  if (response.headersSent) return;
   response.writeHead(status, {
     'Content-Type': 'text/plain; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),

@@ -77,7 +77,7 @@ export function resolveExporterOptions(options: VllmPrometheusExporterOptions): 
   );
   check(
     'path',
-    "a string that starts with '/', without '?'",
+    "a string that starts with '/', without '?' or '#'",
     path,
     typeof path === 'string' && /^\/[^?#]*$/.test(path),
   );

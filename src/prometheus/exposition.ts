@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { constants, gzip } from 'node:zlib';
 import type { ExpositionFormat } from './exposition-format.ts';
 import type { MetricFamily } from './metric-family.ts';
 import { renderExposition } from './render-exposition.ts';
@@ -27,11 +27,14 @@ export class Exposition {
     return body;
   }
 
-  /** As {@link plain}, compressed in zlib's thread pool. */
+  /**
+   * As {@link plain}, compressed in zlib's thread pool. The fastest level: on exposition text the default takes three
+   * times as long, in a process that has better things to do, for a sixth less.
+   */
   zipped(format: ExpositionFormat): Promise<Buffer> {
     let body = this.#zipped.get(format);
     if (body === undefined) {
-      body = this.plain(format).then((text) => compress(text));
+      body = this.plain(format).then((text) => compress(text, { level: constants.Z_BEST_SPEED }));
       this.#zipped.set(format, body);
     }
     return body;

@@ -7,6 +7,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { SCOPE_NAME } from '../metrics/scope.ts';
 import type { Diagnostics } from './diagnostics.ts';
+import type { FamilyType } from './family-name.ts';
 import { MetricPoints, type FamilyMember, type MetricFamily } from './metric-family.ts';
 import { MetricStream, scopeLabels, type ExposableMetric } from './metric-stream.ts';
 
@@ -34,7 +35,7 @@ export class FamilyMerger {
   /** @param first - Families that stand before all others and whose names are taken. */
   merge(scopes: ResourceMetrics['scopeMetrics'], first: readonly MetricFamily[]): MetricFamily[] {
     const families = new Map<string, OpenFamily>();
-    const owners = new Map(first.map(({ name, type }) => [name, `${name}, a ${type}`]));
+    const owners = new Map(first.map(({ name, type }) => [name, identify(name, type)]));
     for (const { scope, metrics } of scopes) {
       for (const metric of metrics) {
         if (scope.name === SCOPE_NAME) this.#checkViews(metric);
@@ -51,7 +52,7 @@ export class FamilyMerger {
     owners: Map<string, string>,
   ): void {
     const { name, type, unit } = stream;
-    const identity = `${name}, a ${type}`;
+    const identity = identify(name, type);
     const claimed = stream.claims.find((claim) => (owners.get(claim) ?? identity) !== identity);
     if (claimed !== undefined) {
       this.#diagnostics.warnOnce(
@@ -111,4 +112,8 @@ export class FamilyMerger {
       `the metric ${metric.descriptor.name} lacks vLLM's name: the MeterProvider has no Views of this package. Add them: new MeterProvider({ views: [...vllmViews()], readers: [exporter] }), with vllmViews from 'opentelemetry-instrumentation-vllm'`,
     );
   }
+}
+
+function identify(name: string, type: FamilyType): string {
+  return `${name} (${type})`;
 }

@@ -64,9 +64,13 @@ export class MetricStream {
   }
 }
 
-/** The labels that say which instrumentation scope a series comes from. */
+/** The labels that say which instrumentation scope a series comes from; the SDK's empty version is none. */
 export function scopeLabels({ name, version, schemaUrl }: ScopeMetrics['scope']): Attributes {
-  return { otel_scope_name: name, otel_scope_version: version, otel_scope_schema_url: schemaUrl };
+  return {
+    otel_scope_name: name,
+    otel_scope_version: version || undefined,
+    otel_scope_schema_url: schemaUrl,
+  };
 }
 
 function typeOf(metric: ExposableMetric): Exclude<FamilyType, 'info'> {

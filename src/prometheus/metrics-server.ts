@@ -43,8 +43,13 @@ export class MetricsServer {
 
   /** Resolves when it listens. Starting it again is no second start, unless the first failed or was stopped. */
   async start(): Promise<void> {
-    this.#listening ??= this.#listen();
-    await this.#listening;
+    const listening = (this.#listening ??= this.#listen());
+    try {
+      await listening;
+    } catch (error) {
+      if (this.#listening === listening) this.#listening = undefined;
+      throw error;
+    }
   }
 
   /** Resolves when it is closed, connections that were kept alive included. */
@@ -65,17 +70,12 @@ export class MetricsServer {
     server.unref();
     // A connection that Prometheus keeps open would hold the process as the server itself would.
     server.on('connection', (socket) => socket.unref());
-    try {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        // The context of this call would otherwise be that of every scrape, and be kept.
-        context.with(ROOT_CONTEXT, () => server.listen(port, host, resolve));
-      });
-    } catch (error) {
-      this.#listening = undefined;
-      throw error;
-    }
-    server.removeAllListeners('error').on('error', this.#onError);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      // The context of this call would otherwise be that of every scrape, and be kept.
+      context.with(ROOT_CONTEXT, () => server.listen(port, host, resolve));
+    });
+    server.on('error', this.#onError);
     const address = server.address();
     this.#port = typeof address === 'object' ? address?.port : undefined;
     return server;

@@ -23,7 +23,7 @@ export interface VllmPrometheusExporterStatus {
   readonly collections: number;
   /** Collections that gave nothing, so that their scrapes were answered with 503. */
   readonly failedCollections: number;
-  /** Observable callbacks that failed or hung; each cost only its own metrics in one collection. */
+  /** Observable callbacks (and metric producers' own errors) that cost only their own metrics in one collection. */
   readonly callbackErrors: number;
 }
 
@@ -120,6 +120,7 @@ export class VllmPrometheusExporter extends MetricReader {
     return this.#server.stop();
   }
 
+  /** The counts so far. */
   status(): VllmPrometheusExporterStatus {
     return {
       collections: this.#collections,
@@ -170,7 +171,7 @@ export class VllmPrometheusExporter extends MetricReader {
     this.#sayProblem(
       errors.length === 0
         ? undefined
-        : `an observable callback failed: ${messageOf(errors[0])}; its metrics are left out`,
+        : `an observable callback or metric producer failed: ${messageOf(errors[0])}; its metrics are left out`,
     );
     const target = (await this.#targetInfo?.families(resourceMetrics.resource)) ?? [];
     const families = this.#merger.merge(resourceMetrics.scopeMetrics, target);
