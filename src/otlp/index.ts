@@ -1,0 +1,2 @@
+export type { FlushOutcome } from './confirmation.ts';
+export { ConfirmingMetricReader, type ConfirmOptions } from './confirming-metric-reader.ts';
