@@ -16,6 +16,7 @@ import { resolveOptions, type ResolvedOptions, type VllmInstrumentationOptions }
 import { contextPropagates, PropagationCheck } from './propagation-check.ts';
 import { isTime, type AdoptOptions } from './request/request-options.ts';
 import type { VllmRequest } from './request/vllm-request.ts';
+import { enlist } from './shutdown-roster.ts';
 import type { VllmStatus } from './status.ts';
 
 /** The largest engine index: the engine's identity on the wire has two bytes. */
@@ -100,16 +101,18 @@ export class VllmInstrumentation {
    */
   observe(outputs: EngineCoreOutputs, receivedAt?: number): void {
     if (typeof outputs !== 'object' || outputs === null) {
-      this.#drops.count('malformedMessage', `a message that is ${String(outputs)}`);
+      this.#drops.count('malformedMessage', outputs, 'a message');
       return;
     }
-    const index = outputs.engine_index ?? 0;
-    const engine = this.#findEngine(index);
-    if (engine === undefined) {
-      this.#drops.count('invalidEngineIndex', index);
-      return;
+    try {
+      const index = outputs.engine_index ?? 0;
+      const engine = this.#findEngine(index);
+      if (engine === undefined) this.#drops.count('invalidEngineIndex', index);
+      else engine.observe(outputs, this.#wallTime(receivedAt));
+    } catch (error) {
+      // A decoder may find out that a field is broken only when it is read.
+      this.#drops.count('malformedMessage', error);
     }
-    engine.observe(outputs, this.#wallTime(receivedAt));
   }
 
   /**
@@ -117,16 +120,18 @@ export class VllmInstrumentation {
    * ends, or by `request.end(reason)` before. Code whose active span it is finds the request; further down, below
    * spans of its own, only inside `request.run`.
    *
-   * @param span - Undefined, where there is no active span, starts a request with a span of its own.
+   * @param span - Undefined, where there is no active span, starts a request with a span of its own; so does what is
+   * no span, which is counted.
    * @returns The request; for a span that has been adopted already, the same one.
    * @throws TypeError when `options.engine` is no engine index.
    */
-  adopt(span: Span | undefined, options: AdoptOptions = {}): VllmRequest {
-    const { engine: index = 0, ...requestOptions } = options;
+  adopt(span: Span | undefined, options?: AdoptOptions): VllmRequest {
+    const { engine: index = 0, ...requestOptions } = options ?? {};
     const metricsOfEngine = this.engine(index);
     const engine = this.#engines.get(index);
-    if (span === undefined || engine === undefined) return metricsOfEngine.startRequest(requestOptions);
-    return engine.adopt(span, requestOptions);
+    if (isSpan(span) && engine !== undefined) return engine.adopt(span, requestOptions);
+    if (span !== undefined && span !== null) this.#drops.count('invalidValue', span, 'the span to adopt');
+    return metricsOfEngine.startRequest(requestOptions);
   }
 
   /** How the instrumentation fares: what it is connected to, what is in flight, what was dropped. */
@@ -210,14 +215,18 @@ export class VllmInstrumentation {
     if (provider === this.#connected) return;
     this.#connected = provider;
     this.#store.connect(provider);
+    enlist(provider, this);
   }
 
   #wallTime(receivedAt: number | undefined): number {
     if (isTime(receivedAt)) return receivedAt;
-    if (receivedAt !== undefined)
-      this.#drops.count('invalidValue', `a receive time of ${String(receivedAt)}`);
+    if (receivedAt !== undefined) this.#drops.count('invalidValue', receivedAt, 'a receive time');
     return this.#options.clock.wallSeconds();
   }
+}
+
+function isSpan(span: Span | undefined): span is Span {
+  return typeof span?.spanContext === 'function' && typeof span.end === 'function';
 }
 
 /** The settings that change with providers and `enable`/`disable`. */

@@ -51,7 +51,7 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     'spanKind',
     spanKind,
     "one of the OpenTelemetry API's SpanKind values",
-    SpanKind[spanKind] !== undefined,
+    typeof spanKind === 'number' && SpanKind[spanKind] !== undefined,
   );
   check('clock', clock, 'an object with wallSeconds() and monotonicSeconds()', isClock(clock));
   return Object.freeze({ modelName, maxModelLen: requireMaxModelLen(maxModelLen), enabled, spanKind, clock });

@@ -1,4 +1,5 @@
-import { context, createContextKey, diag, ROOT_CONTEXT } from '@opentelemetry/api';
+import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
+import { warn } from './metrics/warn.ts';
 
 const PROBE = createContextKey('opentelemetry-instrumentation-vllm: probe of the context manager');
 
@@ -18,8 +19,8 @@ export class PropagationCheck {
     this.#settled = contextPropagates();
     if (this.#settled || this.#reported) return;
     this.#reported = true;
-    diag.warn(
-      'opentelemetry-instrumentation-vllm: no ContextManager is registered, so recordPreemption() and getRequest() ' +
+    warn(
+      'no ContextManager is registered, so recordPreemption() and getRequest() ' +
         'find no request and spans have no parent. NodeSDK registers one; otherwise call ' +
         'context.setGlobalContextManager(new AsyncLocalStorageContextManager()) from @opentelemetry/context-async-hooks.',
     );

@@ -22,8 +22,8 @@ export class EngineMetrics {
    *
    * Never throws: what can't be right in `options` is left out and counted in `status().dropped`.
    */
-  startRequest(options: StartRequestOptions = {}): VllmRequest {
-    return this.#engine.startRequest(options);
+  startRequest(options?: StartRequestOptions): VllmRequest {
+    return this.#engine.startRequest(options ?? {});
   }
 
   /**

@@ -81,8 +81,15 @@ export class Engine {
   }
 
   #recordStats(stats: SchedulerStats): void {
-    if (typeof stats === 'object' && stats !== null) this.#stats.record(stats);
-    else this.#settings.drops.count('malformedMessage', `scheduler statistics that are ${String(stats)}`);
+    if (typeof stats !== 'object' || stats === null) {
+      this.#settings.drops.count('malformedMessage', stats, 'scheduler statistics');
+      return;
+    }
+    try {
+      this.#stats.record(stats);
+    } catch (error) {
+      this.#settings.drops.count('malformedMessage', error);
+    }
   }
 
   /** Ends every request in flight. */
@@ -108,13 +115,14 @@ export class Engine {
 }
 
 function makeHost(index: number, settings: EngineSettings, series: RequestSeries): RequestHost {
-  const { modelName, drops, clock, spanKind } = settings;
+  const { modelName, drops, clock, spanKind, followProvider } = settings;
   return {
     index,
     modelName,
     drops,
     clock,
     spanKind,
+    followProvider,
     series,
     live: new LiveRequests(),
     fed: false,

@@ -19,16 +19,15 @@ export class OutputsRecorder {
 
   /** @param receivedAt - Wall clock, checked. */
   record(message: EngineCoreOutputs, receivedAt: number): void {
-    this.#host.fed = true;
-    const { outputs, finished_requests: finished } = message;
-    if (Array.isArray(outputs) && outputs.length > 0) {
-      this.#recordBatch(outputs, this.#engineTime(message.timestamp), receivedAt);
-    }
+    const outputs = this.#list(message.outputs, 'the outputs of a message');
+    if (outputs.length > 0) this.#recordBatch(outputs, this.#engineTime(message.timestamp), receivedAt);
+    const finished = message.finished_requests;
     if (finished !== undefined && finished !== null) this.#endFinished(finished, receivedAt);
   }
 
   /** One sample of iteration tokens for a batch that holds any output. */
   #recordBatch(outputs: readonly EngineCoreOutput[], timestamp: number, receivedAt: number): void {
+    this.#host.fed = true;
     let tokens = 0;
     for (let position = 0; position < outputs.length; position += 1) {
       try {
@@ -43,7 +42,7 @@ export class OutputsRecorder {
   /** @returns The prompt tokens that were computed for the output, and the tokens it generated. */
   #recordOutput(output: EngineCoreOutput | undefined, timestamp: number, receivedAt: number): number {
     if (typeof output !== 'object' || output === null) {
-      this.#host.drops.count('malformedMessage', `an output that is ${String(output)}`);
+      this.#host.drops.count('malformedMessage', output, 'an output');
       return 0;
     }
     const request = this.#host.live.get(output.request_id);
@@ -53,8 +52,7 @@ export class OutputsRecorder {
     }
     const generated = this.#tokenCount(output.new_token_ids);
     request.countTokens(generated);
-    const { events } = output;
-    if (Array.isArray(events) && events.length > 0) this.#applyEvents(request, events);
+    this.#applyEvents(request, this.#list(output.events, 'the events of an output'));
     const prefill = output.prefill_stats;
     const computed = request.applyTokens(generated, timestamp, receivedAt, prefill ?? undefined);
     const reason = output.finish_reason;
@@ -80,25 +78,35 @@ export class OutputsRecorder {
 
   /** A request that the engine let go without a last output had been aborted. */
   #endFinished(ids: Iterable<string>, receivedAt: number): void {
+    this.#host.fed = true;
     try {
+      if (typeof ids === 'string') throw new TypeError('finished_requests is a string');
       for (const id of ids) this.#host.live.get(id)?.end('abort', { receivedAt });
     } catch (error) {
       this.#host.drops.count('malformedMessage', error);
     }
   }
 
+  /** The list; an empty one where there is none, or something else. */
+  #list<T>(value: readonly T[] | null | undefined, what: string): readonly T[] {
+    if (Array.isArray(value)) return value as readonly T[];
+    if (value !== undefined && value !== null) this.#host.drops.count('malformedMessage', value, what);
+    return NOTHING;
+  }
+
   #tokenCount(tokens: EngineCoreOutput['new_token_ids']): number {
     if (tokens === undefined || tokens === null) return 0;
     if (isTokenCount(tokens.length)) return tokens.length;
-    this.#host.drops.count('invalidValue', `${String(tokens.length)} new tokens`);
+    this.#host.drops.count('invalidValue', tokens.length, 'a number of new tokens');
     return 0;
   }
 
   /** NaN where a time is missing or can't be right. */
   #engineTime(timestamp: number | undefined): number {
     if (isTime(timestamp)) return timestamp;
-    if (timestamp !== undefined)
-      this.#host.drops.count('invalidValue', `an engine time of ${String(timestamp)}`);
+    if (timestamp !== undefined) this.#host.drops.count('invalidValue', timestamp, 'an engine time');
     return Number.NaN;
   }
 }
+
+const NOTHING: readonly never[] = [];

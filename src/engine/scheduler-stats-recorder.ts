@@ -34,6 +34,10 @@ export class SchedulerStatsRecorder {
   /** Look-ups of resumed requests (`preempted_*`) stay out, as in vLLM. */
   #addCache(stats: PrefixCacheStats | null | undefined, queries: NumberSeries, hits: NumberSeries): void {
     if (stats === undefined || stats === null) return;
+    if (typeof stats !== 'object') {
+      this.#drops.count('malformedMessage', stats, 'statistics of a prefix cache');
+      return;
+    }
     queries.add(this.#valid('queries', stats.queries));
     hits.add(this.#valid('hits', stats.hits));
   }
@@ -42,7 +46,7 @@ export class SchedulerStatsRecorder {
   #valid(name: string, value: number | undefined): number {
     if (value === undefined) return 0;
     if (typeof value === 'number' && value >= 0 && value < Infinity) return value;
-    this.#drops.count('invalidValue', `the scheduler statistic ${name}: ${String(value)}`);
+    this.#drops.count('invalidValue', value, name);
     return 0;
   }
 }

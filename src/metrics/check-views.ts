@@ -1,16 +1,16 @@
 import { catalogue } from './catalogue/index.ts';
 import { instrumentName, type Metric } from './metric.ts';
-import { SCOPE_NAME } from './scope.ts';
+import { SCOPE_NAME, SCOPE_VERSION } from './scope.ts';
 
-/** What {@link checkViews} reads of a View: the selector fields and the name of a `ViewOptions`. */
+/** What {@link checkViews} reads of a View: the selector fields, the name and the aggregation of a `ViewOptions`. */
 export interface ViewSelector {
   readonly name?: string | undefined;
+  readonly aggregation?: { readonly type: number } | undefined;
   readonly instrumentName?: string | undefined;
   readonly instrumentType?: string | undefined;
   readonly instrumentUnit?: string | undefined;
   readonly meterName?: string | undefined;
   readonly meterVersion?: string | undefined;
-  readonly meterSchemaUrl?: string | undefined;
 }
 
 /** One thing that is wrong with a list of Views for one metric. */
@@ -19,7 +19,7 @@ export interface ViewConflict {
    * - `double-count`: several Views end in vLLM's name. The SDK lets them share one stream and records every
    *   value once per View, without a word.
    * - `second-stream`: a further View exports the same metric a second time under another name.
-   * - `missing`: no View gives the metric vLLM's name: `vllmViews()` is not in the list.
+   * - `missing`: no View gives the metric vLLM's name, and none drops it: `vllmViews()` is not in the list.
    */
   readonly kind: 'double-count' | 'second-stream' | 'missing';
   /** vLLM's name of the metric. */
@@ -45,9 +45,12 @@ function conflictsOf(metric: Metric, views: readonly ViewSelector[]): ViewConfli
   const instrument = instrumentName(metric);
   const matching = [...views.keys()].filter((position) => selects(views[position], metric, instrument));
   const right = matching.filter((position) => views[position]?.name === metric.name);
-  const others = matching.filter((position) => views[position]?.name !== metric.name);
+  const dropping = matching.filter((position) => views[position]?.aggregation?.type === DROP);
+  const others = matching.filter(
+    (position) => views[position]?.name !== metric.name && !dropping.includes(position),
+  );
   const conflicts: ViewConflict[] = [];
-  if (right.length === 0) {
+  if (right.length === 0 && dropping.length === 0) {
     const message = `no View names the instrument ${instrument} ${metric.name}: add ...vllmViews() to the list`;
     conflicts.push({ kind: 'missing', metric: metric.name, views: matching, message });
   }
@@ -69,12 +72,15 @@ function selects(view: ViewSelector | undefined, metric: Metric, instrument: str
     view !== undefined &&
     matchesPattern(view.instrumentName ?? '*', instrument) &&
     (view.instrumentType === undefined || view.instrumentType === INSTRUMENT_TYPES[metric.kind]) &&
-    // Our instruments have no unit, our meter no schema URL, and a View for any version selects this one.
+    // Our instruments have no unit. Our meter has no schema URL: the SDK lets it pass any that a View asks for.
     (view.instrumentUnit === undefined || view.instrumentUnit === '') &&
     (view.meterName === undefined || view.meterName === SCOPE_NAME) &&
-    view.meterSchemaUrl === undefined
+    (view.meterVersion === undefined || view.meterVersion === SCOPE_VERSION)
   );
 }
+
+/** `AggregationType.DROP`. */
+const DROP = 1;
 
 /** The SDK's names of the instruments that each kind is recorded with. */
 const INSTRUMENT_TYPES: Readonly<Record<Metric['kind'], string>> = {
@@ -84,8 +90,9 @@ const INSTRUMENT_TYPES: Readonly<Record<Metric['kind'], string>> = {
   histogram: 'HISTOGRAM',
 };
 
-/** As the SDK matches: case-sensitive, `*` for any run of characters. */
+/** As the SDK matches: case-sensitive, the first `*` for any run of characters, a further one as in a RegExp. */
 function matchesPattern(pattern: string, text: string): boolean {
-  const source = pattern.replace(/[\\^$.+?()[\]{}|]/g, String.raw`\$&`).replaceAll('*', '.*');
+  if (pattern === '*') return true;
+  const source = pattern.replace(/[\\^$.+?()[\]{}|]/g, String.raw`\$&`).replace('*', '.*');
   return new RegExp(`^${source}$`).test(text);
 }

@@ -1,4 +1,4 @@
-import { diag } from '@opentelemetry/api';
+import { warn } from './warn.ts';
 
 /**
  * Why something was not recorded as it came, or at all:
@@ -46,18 +46,14 @@ export class Drops {
 
   /**
    * @param reason - What kind of drop.
-   * @param detail - What came, for the one report of this kind.
+   * @param value - What came, for the one report of this kind.
+   * @param what - What the value was given as, where the reason does not say it.
    */
-  count(reason: DropReason, detail: unknown): void {
+  count(reason: DropReason, value: unknown, what?: string): void {
     this.#counts[reason] += 1;
     if (this.#counts[reason] > 1) return;
-    try {
-      diag.warn(
-        `opentelemetry-instrumentation-vllm: ${reason}: ${describe(detail)} (further ones are only counted in status().dropped)`,
-      );
-    } catch {
-      // A diag logger that throws must not reach the service.
-    }
+    const given = what === undefined ? '' : `${what}: `;
+    warn(`${reason}: ${given}${describe(value)} (further ones are only counted in status().dropped)`);
   }
 
   /** A copy of the counts so far. */
@@ -66,11 +62,11 @@ export class Drops {
   }
 }
 
-function describe(detail: unknown): string {
-  if (detail instanceof Error) return detail.stack ?? detail.message;
+/** Some values can't be made a string: one without a prototype, one whose `toString` throws. */
+function describe(value: unknown): string {
   try {
-    return String(detail);
+    return value instanceof Error ? (value.stack ?? value.message) : String(value);
   } catch {
-    return typeof detail;
+    return typeof value;
   }
 }

@@ -62,9 +62,14 @@ export class HistogramSeries {
     this.#target = UNCONNECTED;
     if (instrument === undefined) return;
     try {
-      this.#target = isBindable(instrument)
-        ? instrument.bind(this.attributes)
-        : new AttributedHistogram(instrument, this.attributes);
+      if (isBindable(instrument)) {
+        this.#target = instrument.bind(this.attributes);
+        return;
+      }
+      this.#target = new AttributedHistogram(instrument, this.attributes);
+      // Binding makes a series exist at zero. Without Bind, NaN does: the specification asks an SDK to handle it
+      // ("Numerical limits handling"), and OpenTelemetry's creates the series and leaves the value out.
+      instrument.record(Number.NaN, this.attributes);
     } catch (error) {
       this.#drops.count('providerError', error);
     }
@@ -79,9 +84,6 @@ class AttributedHistogram implements BoundHistogram {
   constructor(instrument: Histogram, attributes: SeriesAttributes) {
     this.#instrument = instrument;
     this.#attributes = attributes;
-    // Binding makes a series exist at zero. Without Bind, NaN does: the specification asks an SDK to handle it
-    // ("Numerical limits handling"), and OpenTelemetry's creates the series and leaves the value out.
-    instrument.record(Number.NaN, attributes);
   }
 
   record(value: number, context: Context): void {

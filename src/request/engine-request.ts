@@ -12,7 +12,7 @@ import {
   type RecordTokensOptions,
   type RequestParameters,
 } from './request-options.ts';
-import { reasonOfEndedSpan, RequestSpan } from './request-span.ts';
+import { RequestSpan } from './request-span.ts';
 import { RequestTracker } from './request-tracker.ts';
 import { toHrTime, toWallSeconds } from './time-input.ts';
 
@@ -44,8 +44,8 @@ export class EngineRequest implements RequestLifecycle {
     this.id = id;
     this.#parent = parent;
     this.#tracker = new RequestTracker(host.series, host.drops, arrivalTime, promptTokens, maxTokens);
-    this.#span = new RequestSpan(span, !adopted, host.drops, (endedSpan, endTime) =>
-      this.#endWithSpan(endedSpan, endTime),
+    this.#span = new RequestSpan(span, !adopted, host.drops, (reason, endTime) =>
+      this.#endWithSpan(reason, endTime),
     );
     if (!host.live.add(id, this)) host.drops.count('duplicateRequestId', id);
   }
@@ -77,7 +77,7 @@ export class EngineRequest implements RequestLifecycle {
   }
 
   recordEvent(event: RequestEvent, timestamp?: number): boolean {
-    return this.#accepts(event) && this.applyEvent(event, this.#engineTime(timestamp));
+    return this.#accepts('an event') && this.applyEvent(event, this.#engineTime(timestamp));
   }
 
   /**
@@ -98,7 +98,7 @@ export class EngineRequest implements RequestLifecycle {
   recordTokens(count: number, options: RecordTokensOptions): boolean {
     if (!this.#accepts('tokens')) return false;
     if (!isTokenCount(count)) {
-      this.host.drops.count('invalidValue', `${String(count)} tokens`);
+      this.host.drops.count('invalidValue', count, 'a number of tokens');
       return false;
     }
     this.#tracker.countTokens(count);
@@ -144,9 +144,9 @@ export class EngineRequest implements RequestLifecycle {
     return this.end(reason, { receivedAt: endTime === undefined ? undefined : toWallSeconds(endTime) });
   }
 
-  #endWithSpan(span: Span, endTime: TimeInput | undefined): void {
+  #endWithSpan(reason: FinishReason, endTime: TimeInput | undefined): void {
     const receivedAt = this.#wallTime(endTime === undefined ? undefined : toWallSeconds(endTime));
-    this.#finish(reasonOfEndedSpan(span), receivedAt, undefined, undefined);
+    this.#finish(reason, receivedAt, undefined, undefined);
   }
 
   /** The one place where a request ends. Everything that may throw is guarded where it is called. */
@@ -156,6 +156,7 @@ export class EngineRequest implements RequestLifecycle {
     const reason = this.#knownReason(given);
     const tracker = this.#tracker;
     this.host.live.remove(this.id, this);
+    this.host.followProvider();
     this.#removeAbortListener?.();
     this.#removeAbortListener = undefined;
 
@@ -184,7 +185,7 @@ export class EngineRequest implements RequestLifecycle {
   }
 
   #accepts(what: string): boolean {
-    if (this.#ended) this.host.drops.count('afterEnd', `${what} for request ${this.id}`);
+    if (this.#ended) this.host.drops.count('afterEnd', this.id, `${what} for request`);
     return !this.#ended;
   }
 
@@ -199,14 +200,13 @@ export class EngineRequest implements RequestLifecycle {
   #engineTime(timestamp: number | undefined): number {
     if (timestamp === undefined) return this.host.clock.monotonicSeconds();
     if (isTime(timestamp)) return timestamp;
-    this.host.drops.count('invalidValue', `an engine time of ${String(timestamp)}`);
+    this.host.drops.count('invalidValue', timestamp, 'an engine time');
     return Number.NaN;
   }
 
   #wallTime(receivedAt: number | undefined): number {
     if (isTime(receivedAt)) return receivedAt;
-    if (receivedAt !== undefined)
-      this.host.drops.count('invalidValue', `a receive time of ${String(receivedAt)}`);
+    if (receivedAt !== undefined) this.host.drops.count('invalidValue', receivedAt, 'a receive time');
     return this.host.clock.wallSeconds();
   }
 }

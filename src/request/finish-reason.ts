@@ -11,5 +11,5 @@ export function isFinishReason(value: unknown): value is FinishReason {
 
 /** The reason of a wire code, or undefined for a code this version does not know. */
 export function finishReasonOf(code: number): FinishReason | undefined {
-  return FINISH_REASONS[code];
+  return Number.isInteger(code) ? FINISH_REASONS[code] : undefined;
 }

@@ -5,7 +5,7 @@ import type { FinishReason } from './finish-reason.ts';
 import type { RequestHost } from './request-host.ts';
 import type { RequestLifecycle } from './request-lifecycle.ts';
 import type { EndOptions } from './request-options.ts';
-import { reasonOfEndedSpan, RequestSpan } from './request-span.ts';
+import { RequestSpan } from './request-span.ts';
 import { toHrTime } from './time-input.ts';
 
 /**
@@ -33,8 +33,8 @@ export class ParallelRequest implements RequestLifecycle {
     this.#arrivalTime = arrivalTime;
     this.#remaining = n;
     this.#reasons = Array.from({ length: n });
-    this.#span = new RequestSpan(span, !adopted, host.drops, (endedSpan, endTime) =>
-      this.#endWithSpan(endedSpan, endTime),
+    this.#span = new RequestSpan(span, !adopted, host.drops, (reason, endTime) =>
+      this.#endWithSpan(reason, endTime),
     );
   }
 
@@ -62,20 +62,19 @@ export class ParallelRequest implements RequestLifecycle {
 
   /** Which choice is meant can't be known here. */
   recordEvent(): boolean {
-    this.host.drops.count(this.ended ? 'afterEnd' : 'ambiguousChoice', `an event for request ${this.id}`);
+    this.host.drops.count(this.ended ? 'afterEnd' : 'ambiguousChoice', this.id, 'an event for request');
     return false;
   }
 
   /** Which choice is meant can't be known here. */
   recordTokens(): boolean {
-    this.host.drops.count(this.ended ? 'afterEnd' : 'ambiguousChoice', `tokens for request ${this.id}`);
+    this.host.drops.count(this.ended ? 'afterEnd' : 'ambiguousChoice', this.id, 'tokens for request');
     return false;
   }
 
   /** Ends every choice that has not ended. */
   end(reason: FinishReason, options: EndOptions = {}): boolean {
     if (this.ended) return false;
-    this.#error = options.error;
     for (const choice of this.#choices) choice.end(reason, options);
     return true;
   }
@@ -90,9 +89,8 @@ export class ParallelRequest implements RequestLifecycle {
     if (this.#remaining === 0) this.#finish(receivedAt);
   }
 
-  #endWithSpan(span: Span, endTime: TimeInput | undefined): void {
+  #endWithSpan(reason: FinishReason, endTime: TimeInput | undefined): void {
     this.#spanEnding = true;
-    const reason = reasonOfEndedSpan(span);
     for (const choice of this.#choices) choice.endAt(reason, endTime);
   }
 

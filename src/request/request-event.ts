@@ -5,5 +5,5 @@ const EVENTS: readonly (RequestEvent | undefined)[] = [undefined, 'queued', 'sch
 
 /** The event of a wire code (1 QUEUED, 2 SCHEDULED, 3 PREEMPTED), or undefined for any other. */
 export function requestEventOf(code: number): RequestEvent | undefined {
-  return EVENTS[code];
+  return Number.isInteger(code) ? EVENTS[code] : undefined;
 }

@@ -14,6 +14,8 @@ export interface RequestHost {
   readonly clock: Clock;
   readonly spanKind: SpanKind;
   readonly tracer: Tracer;
-  /** True once the engine's own messages are being observed: they then end its requests. */
+  /** Connects to the global MeterProvider where that is the one to use and has changed. */
+  readonly followProvider: () => void;
+  /** True once messages with outputs of the engine are being observed: they then end its requests. */
   fed: boolean;
 }

@@ -90,7 +90,7 @@ export function resolveRequestOptions(options: RequestOptions, drops: Drops): Re
     valid: (value: T) => boolean,
   ): T | undefined => {
     if (value === undefined || value === null || valid(value)) return value ?? undefined;
-    drops.count('invalidValue', `${name} of a request: ${String(value)}`);
+    drops.count('invalidValue', value, `${name} of a request`);
     return undefined;
   };
   return {

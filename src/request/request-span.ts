@@ -7,6 +7,7 @@ import {
   type Context,
   type HrTime,
   type Span,
+  type SpanStatus,
   type TimeInput,
 } from '@opentelemetry/api';
 import type { Drops } from '../metrics/drops.ts';
@@ -25,8 +26,13 @@ export interface RequestSummary {
   readonly latencies: Pick<RequestLatencies, 'e2e'> & Partial<RequestLatencies>;
 }
 
-/** Called before a span ends, whoever ends it; `endTime` is what the application gave, if anything. */
-export type SpanEndListener = (span: Span, endTime: TimeInput | undefined) => void;
+/**
+ * Called before a span ends, whoever ends it.
+ *
+ * @param reason - What the span's status says of the request.
+ * @param endTime - What the application gave, if anything.
+ */
+export type SpanEndListener = (reason: FinishReason, endTime: TimeInput | undefined) => void;
 
 /**
  * The span of a request: one of our own, which ends with the request, or one adopted from the application, which
@@ -54,12 +60,12 @@ export class RequestSpan {
     const sampled = (spanContext.traceFlags & TraceFlags.SAMPLED) !== 0;
     this.metricContext = sampled ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
     // The method of this one span is wrapped, since a span that is not sampled never reaches a SpanProcessor.
-    const end = span.end;
-    this.#end = end;
-    this.#watchedEnd = function endWithRequest(this: Span, endTime?: TimeInput): void {
-      onEnd(this, endTime);
-      end.call(this, endTime);
-    };
+    this.#end = span.end;
+    this.#watchedEnd = watchedEnd(
+      span.end,
+      this.#guard(() => watchStatus(span)),
+      onEnd,
+    );
     this.#guard(() => {
       span.end = this.#watchedEnd;
     });
@@ -73,9 +79,12 @@ export class RequestSpan {
   /** Adds the event of one preemption. */
   addPreemption(count: number, engineTimestamp: number): void {
     const span = this.span;
-    if (span?.isRecording() !== true) return;
-    const attributes = { 'vllm.request.num_preemptions': count, 'vllm.engine.timestamp': engineTimestamp };
-    this.#guard(() => span.addEvent('vllm.request.preempted', attributes));
+    this.#guard(() => {
+      if (span?.isRecording() !== true) return;
+      const attributes: Attributes = { 'vllm.request.num_preemptions': count };
+      if (!Number.isNaN(engineTimestamp)) attributes['vllm.engine.timestamp'] = engineTimestamp;
+      span.addEvent('vllm.request.preempted', attributes);
+    });
   }
 
   /**
@@ -146,9 +155,32 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'the engine failed the request';
 }
 
-/** The reason of a request that ends because the application ended its span without a word of ours. */
-export function reasonOfEndedSpan(span: Span): FinishReason {
-  // `status` is public on the SDK's recording spans (ReadableSpan), and absent on others.
-  const { status } = span as { readonly status?: { readonly code?: SpanStatusCode } };
-  return status?.code === SpanStatusCode.ERROR ? 'error' : 'stop';
+/** In a function of its own, which has no span: the closures of one function share whatever any of them captures. */
+function watchedEnd(
+  end: Span['end'],
+  statusCode: StatusReader | undefined,
+  onEnd: SpanEndListener,
+): Span['end'] {
+  return function endWithRequest(this: Span, endTime?: TimeInput | null): void {
+    onEnd(statusCode?.(this) === SpanStatusCode.ERROR ? 'error' : 'stop', endTime ?? undefined);
+    end.call(this, endTime ?? undefined);
+  };
 }
+
+/**
+ * How to learn the status of a span when it ends: on the SDK's recording spans (ReadableSpan) it is public; others
+ * forget it, so that the method of this one span is wrapped. Of several, the last counts, and OK is final.
+ */
+function watchStatus(span: Span): StatusReader {
+  if ('status' in span) return (ended) => (ended as { status?: Partial<SpanStatus> }).status?.code;
+  let code = SpanStatusCode.UNSET;
+  const { setStatus } = span;
+  span.setStatus = function noteStatus(this: Span, status): Span {
+    const given = status?.code ?? SpanStatusCode.UNSET;
+    if (given !== SpanStatusCode.UNSET && code !== SpanStatusCode.OK) code = given;
+    return setStatus.call(this, status);
+  };
+  return () => code;
+}
+
+type StatusReader = (span: Span) => SpanStatusCode | undefined;

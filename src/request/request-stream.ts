@@ -1,3 +1,4 @@
+import type { FinishReason } from './finish-reason.ts';
 import type { VllmRequest } from './vllm-request.ts';
 
 /**
@@ -17,7 +18,12 @@ class RequestStream<T> implements AsyncIterableIterator<T> {
 
   constructor(request: VllmRequest, source: AsyncIterable<T>) {
     this.#request = request;
-    this.#iterator = request.run(() => source[Symbol.asyncIterator]());
+    try {
+      this.#iterator = request.run(() => source[Symbol.asyncIterator]());
+    } catch (error) {
+      request.end(reasonOf(error), { error });
+      throw error;
+    }
   }
 
   [Symbol.asyncIterator](): this {
@@ -34,19 +40,22 @@ class RequestStream<T> implements AsyncIterableIterator<T> {
   }
 
   throw(error?: unknown): Promise<IteratorResult<T>> {
-    if (this.#iterator.throw === undefined) return this.#fail(error);
-    return this.#step(() => this.#iterator.throw?.(error) ?? Promise.reject(error));
+    return this.#step(async () => {
+      if (this.#iterator.throw !== undefined) return this.#iterator.throw(error);
+      await this.#iterator.return?.();
+      throw error;
+    });
   }
 
   async #step(call: () => Promise<IteratorResult<T>>): Promise<IteratorResult<T>> {
-    let result: IteratorResult<T>;
     try {
-      result = await this.#request.run(call);
+      const result = await this.#request.run(call);
+      if (result.done) this.#request.end('stop');
+      return result;
     } catch (error) {
-      return this.#fail(error);
+      this.#request.end(reasonOf(error), { error });
+      throw error;
     }
-    if (result.done === true) this.#request.end('stop');
-    return result;
   }
 
   async #leave(
@@ -57,15 +66,10 @@ class RequestStream<T> implements AsyncIterableIterator<T> {
     this.#request.end('abort');
     return (await this.#request.run(call)) ?? { done: true, value };
   }
-
-  async #fail(error: unknown): Promise<never> {
-    this.#request.end(isAbort(error) ? 'abort' : 'error', { error });
-    throw error;
-  }
 }
 
-/** What fetch, streams and AbortSignal reject with when somebody cancelled. */
-function isAbort(error: unknown): boolean {
+/** An abort by what fetch, streams and AbortSignal reject with when somebody cancelled. */
+function reasonOf(error: unknown): FinishReason {
   const { name, code } = (error ?? {}) as { readonly name?: unknown; readonly code?: unknown };
-  return name === 'AbortError' || code === 'ABORT_ERR';
+  return name === 'AbortError' || code === 'ABORT_ERR' ? 'abort' : 'error';
 }

@@ -99,8 +99,8 @@ export class RequestTracker {
 
   /** Keeps what the first prefill statistics say of this request, whether or not tokens come with them. */
   notePrefill(prefill: PrefillStats): void {
-    if (this.#cachedTokens < 0) this.#cachedTokens = this.#tokens(prefill.num_cached_tokens);
-    if (this.#promptTokens < 0) this.#promptTokens = this.#tokens(prefill.num_prompt_tokens);
+    if (this.#cachedTokens < 0) this.#cachedTokens = tokensOrZero(prefill.num_cached_tokens);
+    if (this.#promptTokens < 0) this.#promptTokens = tokensOrZero(prefill.num_prompt_tokens);
   }
 
   /**
@@ -174,11 +174,16 @@ export class RequestTracker {
     return computed;
   }
 
-  /** A token count of the engine: -1 is some versions' word for "not set" and counts as 0. */
+  /** A token count of the engine; -1 is some versions' word for "not set". */
   #tokens(value: number | undefined): number {
-    if (value === undefined || value === -1) return 0;
-    if (typeof value === 'number' && value >= 0 && value < Infinity) return value;
-    this.#drops.count('invalidValue', `a prefill statistic of ${String(value)} tokens`);
-    return 0;
+    const tokens = tokensOrZero(value);
+    if (tokens !== value && value !== undefined && value !== -1) {
+      this.#drops.count('invalidValue', value, 'a prefill statistic');
+    }
+    return tokens;
   }
+}
+
+function tokensOrZero(value: number | undefined): number {
+  return typeof value === 'number' && value >= 0 && value < Infinity ? value : 0;
 }

@@ -15,7 +15,7 @@ export function startRequestSpan(
   parent: Context,
 ): Span {
   try {
-    return host.tracer.startSpan(
+    const span = host.tracer.startSpan(
       SPAN_NAME,
       {
         kind: host.spanKind,
@@ -24,6 +24,8 @@ export function startRequestSpan(
       },
       parent,
     );
+    // A tracer may hand out one no-op span to everybody; a request needs one whose end is its own.
+    return span.isRecording() ? span : trace.wrapSpanContext(span.spanContext());
   } catch (error) {
     host.drops.count('providerError', error);
     return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);

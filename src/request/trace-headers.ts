@@ -3,6 +3,9 @@ import { createTraceState, isSpanContextValid, trace, type Context } from '@open
 /** Headers that travel with a request: names in any case, a value or a list of them. */
 export type TraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** Sampled and random. W3C asks to pass on no flag whose meaning is not known. */
+const KNOWN_FLAGS = 0b11;
+
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
 /**
@@ -10,7 +13,7 @@ const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)
  * name none. vLLM's headers are always W3C's, whatever propagator the process has registered, or none.
  */
 export function withTraceHeaders(context: Context, headers: TraceHeaders): Context {
-  const match = TRACEPARENT.exec(header(headers, 'traceparent')?.trim() ?? '');
+  const match = TRACEPARENT.exec(header(headers, 'traceparent').trim());
   if (match === null) return context;
   const [, version, traceId = '', spanId = '', flags = '', rest] = match;
   // Version ff is forbidden, and version 00 has nothing behind the flags.
@@ -19,16 +22,16 @@ export function withTraceHeaders(context: Context, headers: TraceHeaders): Conte
   const spanContext = {
     traceId,
     spanId,
-    traceFlags: Number.parseInt(flags, 16),
+    traceFlags: Number.parseInt(flags, 16) & KNOWN_FLAGS,
     isRemote: true,
-    ...(traceState === undefined ? {} : { traceState: createTraceState(traceState) }),
+    ...(traceState === '' ? {} : { traceState: createTraceState(traceState) }),
   };
   return isSpanContextValid(spanContext) ? trace.setSpanContext(context, spanContext) : context;
 }
 
-function header(headers: TraceHeaders, name: string): string | undefined {
-  const key =
-    name in headers ? name : Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
-  const value = key === undefined ? undefined : headers[key];
-  return typeof value === 'string' ? value : value?.join(',');
+/** The text of a header, empty where there is none, or nothing that is text. */
+function header(headers: TraceHeaders, name: string): string {
+  const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
+  const values = key === undefined ? [] : [headers[key]].flat();
+  return values.filter((value) => typeof value === 'string').join(',');
 }

@@ -103,8 +103,8 @@ export class VllmRequest {
    * @param count - How many tokens the output brought, 0 or more.
    * @returns Whether it was recorded: not after the end, and not for a request with several choices.
    */
-  recordTokens(count: number, options: RecordTokensOptions = {}): boolean {
-    return this.#lifecycle.recordTokens(count, options);
+  recordTokens(count: number, options?: RecordTokensOptions): boolean {
+    return this.#lifecycle.recordTokens(count, options ?? {});
   }
 
   /**
@@ -112,7 +112,7 @@ export class VllmRequest {
    * the stream: `stop` when it is exhausted, `abort` when the consumer leaves early or the source was aborted,
    * `error` when the source fails, unless it had ended by then.
    *
-   * @throws TypeError when `source` is not async iterable.
+   * @throws TypeError when `source` is not async iterable, and whatever opening it throws.
    */
   stream<T>(source: AsyncIterable<T>): AsyncIterableIterator<T> {
     return streamWithin(this, source);
@@ -126,7 +126,7 @@ export class VllmRequest {
    */
   end(reason: FinishReason = 'stop', options?: EndOptions): boolean {
     lostRequests.unregister(this);
-    return this.#lifecycle.end(reason, options);
+    return this.#lifecycle.end(reason, options ?? {});
   }
 
   /** Leaving a `using` block without {@link end} is an abort. */

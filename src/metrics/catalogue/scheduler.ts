@@ -52,8 +52,12 @@ export const schedulerMetrics: readonly Metric[] = [
     'preemptions',
     'Times the scheduler took a running request off and queued it again.',
   ),
-  counter('vllm:prefix_cache_queries', 'tokens', 'Prompt tokens looked up in the local prefix cache.'),
-  counter('vllm:prefix_cache_hits', 'tokens', 'Prompt tokens found in the local prefix cache.'),
+  counter(
+    'vllm:prefix_cache_queries',
+    'tokens',
+    "Prompt tokens for which the engine's own prefix cache was asked.",
+  ),
+  counter('vllm:prefix_cache_hits', 'tokens', "Prompt tokens that the engine's own prefix cache had."),
   counter(
     'vllm:external_prefix_cache_queries',
     'tokens',

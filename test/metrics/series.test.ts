@@ -1,0 +1,123 @@
+import { createNoopMeter, ROOT_CONTEXT, trace, type Context, type Histogram } from '@opentelemetry/api';
+import { describe, expect, it } from 'vitest';
+import { Drops } from '../../src/metrics/drops.ts';
+import { HistogramSeries, NumberSeries } from '../../src/metrics/series.ts';
+
+const ATTRIBUTES = Object.freeze({ model_name: 'test-model', engine: '0' });
+
+/** An instrument as a provider with Bind offers it; the API has none yet. */
+function bindable(): { instrument: Histogram; bound: object[]; recorded: unknown[][]; unbound: unknown[][] } {
+  const bound: object[] = [];
+  const recorded: unknown[][] = [];
+  const unbound: unknown[][] = [];
+  const instrument = {
+    record: (...call: unknown[]): void => void unbound.push(call),
+    bind: (attributes: object) => {
+      bound.push(attributes);
+      return { record: (...call: unknown[]): void => void recorded.push(call) };
+    },
+  };
+  return { instrument, bound, recorded, unbound };
+}
+
+describe('HistogramSeries', () => {
+  it('binds an instrument that can be bound once, and records through it without attributes', () => {
+    const { instrument, bound, recorded, unbound } = bindable();
+    const series = new HistogramSeries(ATTRIBUTES, new Drops());
+    series.connect(instrument);
+    const context: Context = trace.setSpanContext(ROOT_CONTEXT, { traceId: '1', spanId: '2', traceFlags: 1 });
+    for (let value = 1; value <= 3; value += 1) series.record(value, context);
+    expect(bound).toEqual([ATTRIBUTES]);
+    expect(bound[0]).toBe(ATTRIBUTES);
+    expect(recorded).toEqual([
+      [1, context],
+      [2, context],
+      [3, context],
+    ]);
+    expect(unbound).toEqual([]);
+  });
+
+  it('carries the same frozen attributes along where an instrument cannot be bound', () => {
+    const calls: unknown[][] = [];
+    const series = new HistogramSeries(ATTRIBUTES, new Drops());
+    series.connect({ record: (...call: unknown[]): void => void calls.push(call) });
+    series.record(4, ROOT_CONTEXT);
+    expect(calls).toHaveLength(2);
+    expect(calls[0]?.[0]).toBeNaN();
+    expect(calls[1]).toEqual([4, ATTRIBUTES, ROOT_CONTEXT]);
+    expect(calls.every((call) => call[1] === ATTRIBUTES)).toBe(true);
+  });
+
+  it('records nowhere until connected and after being disconnected', () => {
+    const { instrument, recorded } = bindable();
+    const series = new HistogramSeries(ATTRIBUTES, new Drops());
+    series.record(1, ROOT_CONTEXT);
+    series.connect(instrument);
+    series.connect(undefined);
+    series.record(2, ROOT_CONTEXT);
+    expect(recorded).toEqual([]);
+  });
+
+  it("takes the API's no-op instrument", () => {
+    const drops = new Drops();
+    const series = new HistogramSeries(ATTRIBUTES, drops);
+    series.connect(createNoopMeter().createHistogram('x'));
+    series.record(1, ROOT_CONTEXT);
+    expect(drops.snapshot().providerError).toBe(0);
+  });
+
+  it('counts each record that throws, and goes on', () => {
+    const drops = new Drops();
+    const values: number[] = [];
+    const series = new HistogramSeries(ATTRIBUTES, drops);
+    series.connect({
+      record: (value: number): void => {
+        if (value === 2) throw new Error('no two today');
+        values.push(value);
+      },
+    });
+    for (const value of [1, 2, 3]) series.record(value, ROOT_CONTEXT);
+    expect(values).toEqual([Number.NaN, 1, 3]);
+    expect(drops.snapshot().providerError).toBe(1);
+  });
+
+  it('keeps recording into an instrument that refuses only the NaN which makes the series exist', () => {
+    const drops = new Drops();
+    const values: number[] = [];
+    const series = new HistogramSeries(ATTRIBUTES, drops);
+    series.connect({
+      record: (value: number): void => {
+        if (Number.isNaN(value)) throw new RangeError('not a number');
+        values.push(value);
+      },
+    });
+    series.record(1, ROOT_CONTEXT);
+    expect(values).toEqual([1]);
+    expect(drops.snapshot().providerError).toBe(1);
+  });
+
+  it('counts a bind that throws, and records nowhere then', () => {
+    const drops = new Drops();
+    const series = new HistogramSeries(ATTRIBUTES, drops);
+    const instrument = {
+      record: (): void => {},
+      bind: (): never => {
+        throw new Error('unbindable');
+      },
+    };
+    series.connect(instrument);
+    series.record(1, ROOT_CONTEXT);
+    expect(drops.snapshot().providerError).toBe(1);
+  });
+});
+
+describe('NumberSeries', () => {
+  it('starts at 0 and adds up', () => {
+    const series = new NumberSeries(ATTRIBUTES);
+    expect(series.value).toBe(0);
+    series.add(2);
+    series.add(0.5);
+    expect(series.value).toBe(2.5);
+    expect(series.attributes).toBe(ATTRIBUTES);
+  });
+});
