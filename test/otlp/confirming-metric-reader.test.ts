@@ -259,6 +259,14 @@ describe('a flush in several batches', () => {
     recordFive(meter);
     expect(await reader.flush()).toEqual({ delivered: true, dataPoints: 5 });
   });
+
+  it('waits for an answer longer than the reader does, whatever forceFlush of the exporter waits for', async () => {
+    const exporter = new PatientExporter(AggregationTemporality.CUMULATIVE);
+    onGivingUp(() => exporter.deliver());
+    const { reader, meter } = startPipeline(exporter, { exportTimeoutMillis: 50 });
+    recordFive(meter);
+    expect(await reader.flush()).toEqual({ delivered: true, dataPoints: 5 });
+  });
 });
 
 describe.each<Temporality>(['cumulative', 'delta'])(
@@ -303,6 +311,16 @@ describe.each<Temporality>(['cumulative', 'delta'])(
       acceptFirst();
       expect(await first).toEqual({ delivered: true, dataPoints: 1 });
       expect(await second).toEqual({ delivered: true, dataPoints: temporality === 'delta' ? 2 : 1 });
+    });
+
+    it('counts no data points of one that had ended before it', async () => {
+      const receiver = await startReceiver();
+      const { reader, meter } = startPipeline(exporterTo(receiver.url, { temporality }));
+      const counter = meter.createCounter('requests');
+      for (let round = 0; round < 2; round += 1) {
+        counter.add(1);
+        expect(await reader.flush()).toEqual({ delivered: true, dataPoints: 1 });
+      }
     });
 
     it('does not count a failure that came before it', async () => {
@@ -388,6 +406,15 @@ describe('the reader', () => {
 class ExponentialExporter extends InMemoryMetricExporter {
   selectAggregation(): AggregationOption {
     return { type: AggregationType.EXPONENTIAL_HISTOGRAM };
+  }
+}
+
+/** Takes an export and answers when it is told to; forceFlush waits for nothing. */
+class PatientExporter extends InMemoryMetricExporter {
+  deliver = (): void => {};
+
+  override export(...args: Parameters<InMemoryMetricExporter['export']>): void {
+    this.deliver = () => super.export(...args);
   }
 }
 

@@ -1,0 +1,4 @@
+/** Why nothing can be started, in one line for whoever started the process. */
+export class StartUpError extends Error {
+  override readonly name = 'StartUpError';
+}
