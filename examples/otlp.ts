@@ -26,10 +26,10 @@ const provider = new MeterProvider({ readers: [reader], views: vllmViews() });
 const vllm = new VllmInstrumentation({ modelName: 'my-model' });
 vllm.setMeterProvider(provider);
 
-const request = vllm.engine(0).startRequest();
-request.recordPreemption();
-request.recordPreemption();
-request.end('stop');
+const inference = vllm.engine(0).startRequest();
+inference.recordPreemption();
+inference.recordPreemption();
+inference.end('stop');
 
 console.log('collector up:', (await reader.flush({ timeoutMillis: 2000 })).delivered);
 collector.closeAllConnections();

@@ -4,7 +4,7 @@ import type { PrefillStats } from './prefill-stats.ts';
 import type { TraceHeaders } from './trace-headers.ts';
 
 /** The most choices one request may ask for: vLLM's own default limit. */
-export const MAX_CHOICES = 16_384;
+const MAX_CHOICES = 16_384;
 
 /**
  * What is known of a request when it starts. Everything is optional; a value that can't be right is left out and

@@ -6,7 +6,7 @@ import type { Candidate } from './harness.ts';
 
 /** Tokens of one request, each in an output of its own, and the positions before which it is preempted. */
 const TOKENS = 256;
-const PREEMPTED_BEFORE: readonly number[] = [100, 180];
+const PREEMPTED_BEFORE: ReadonlySet<number> = new Set([100, 180]);
 const PROMPT_TOKENS = 512;
 const MAX_TOKENS = 256;
 
@@ -68,7 +68,7 @@ function withThisPackage(): Candidate {
       request.recordEvent('queued', 10);
       request.recordEvent('scheduled', 10.5);
       for (let token = 0; token < TOKENS; token += 1) {
-        if (PREEMPTED_BEFORE.includes(token)) request.recordPreemption(11);
+        if (PREEMPTED_BEFORE.has(token)) request.recordPreemption(11);
         request.recordTokens(1, {
           timestamp: 11 + token * 0.02,
           receivedAt: 1001 + token * 0.02,
@@ -180,7 +180,7 @@ function byHand(recorder: Recorder): Pick<Candidate, 'run'> {
       let preemptions = 0;
       let last = 0;
       for (let token = 0; token < TOKENS; token += 1) {
-        if (PREEMPTED_BEFORE.includes(token)) {
+        if (PREEMPTED_BEFORE.has(token)) {
           preemptions += 1;
           numPreemptions(1);
         }

@@ -49,7 +49,7 @@ function checkInvariants(reading: Reading, inFlight: number): void {
   const total = (name: string): number => sum(reading, name, (value) => value);
   const count = (name: string): number => sum(reading, name, (_, samples) => samples);
   const ended = total('vllm:request_success');
-  for (const name of PER_REQUEST) expect(count(name), name).toBe(ended);
+  expect(PER_REQUEST.map((name) => [name, count(name)])).toEqual(PER_REQUEST.map((name) => [name, ended]));
   if (inFlight === 0) {
     expect(total('vllm:num_preemptions')).toBe(total('vllm:request_num_preemptions'));
   } else {
@@ -80,11 +80,10 @@ function checkAgainstLog(reading: Reading, engine: number, records: readonly Req
   expect(reading.value('vllm:generation_tokens', labels)).toBe(
     totalOf(records.map(({ reported }) => reported.generatedTokens)),
   );
-  for (const reason of ['stop', 'length', 'abort', 'error', 'repetition']) {
-    expect(reading.value('vllm:request_success', { ...labels, finished_reason: reason }), reason).toBe(
-      records.filter(({ finishReason }) => finishReason === reason).length,
-    );
-  }
+  const reasons = ['stop', 'length', 'abort', 'error', 'repetition'];
+  expect(
+    reasons.map((reason) => reading.value('vllm:request_success', { ...labels, finished_reason: reason })),
+  ).toEqual(reasons.map((reason) => records.filter(({ finishReason }) => finishReason === reason).length));
   const seconds = (name: string): number => reading.histogram(name, labels).sum;
   const sumOf = (of: (record: RequestRecord) => number): number => totalOf(records.map(of));
   expect(seconds('vllm:e2e_request_latency_seconds')).toBeCloseTo(

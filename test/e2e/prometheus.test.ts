@@ -55,7 +55,7 @@ describe.skipIf(!prometheusAvailable)(
         return (await prometheus.query(`histogram_quantile(${q}, ${byBucket})`))[0]?.value;
       };
       for (const q of [0.5, 0.9, 0.95, 0.99, 1]) {
-        expect(await quantile(q), `quantile ${q}`).toBeCloseTo(interpolatedQuantile(q, preemptions), 10);
+        expect(await quantile(q)).toBeCloseTo(interpolatedQuantile(q, preemptions), 10);
       }
       const [sum] = await prometheus.query('sum(vllm:request_num_preemptions_sum)');
       expect(sum?.value).toBe(preemptions.reduce((total, count) => total + count, 0));
@@ -64,12 +64,11 @@ describe.skipIf(!prometheusAvailable)(
       );
       expect(above?.value).toBe(preemptions.filter((count) => count > 3).length);
       const byReason = await prometheus.query('sum by (finished_reason) (vllm:request_success_total)');
-      for (const { metric, value } of byReason) {
-        const ended = scenario.simulation.log.records.filter(
-          ({ finishReason }) => finishReason === metric['finished_reason'],
-        );
-        expect(value, metric['finished_reason']).toBe(ended.length);
-      }
+      const ended = (reason: string | undefined): number =>
+        scenario.simulation.log.records.filter(({ finishReason }) => finishReason === reason).length;
+      expect(byReason).toEqual(
+        byReason.map(({ metric }) => ({ metric, value: ended(metric['finished_reason']) })),
+      );
       expect(byReason).toHaveLength(5);
     });
 
