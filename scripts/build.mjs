@@ -1,7 +1,7 @@
 // Builds dist/esm and dist/cjs, each with its own types: the compiler runs once per module format.
 // An argument is the directory that gets `dist`; this package's own unless given.
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +18,10 @@ function compile(format, ...flags) {
 
 rmSync(dist, { recursive: true, force: true });
 compile('esm');
+// `/register` is CommonJS only: it has to run to its end before the application starts.
+for (const name of readdirSync(join(dist, 'esm')).filter((entry) => /^register(\.|$)/.test(entry))) {
+  rmSync(join(dist, 'esm', name), { recursive: true });
+}
 // prettier-ignore
 compile('cjs', '--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false');
 writeFileSync(join(dist, 'cjs', 'package.json'), '{ "type": "commonjs" }\n');
