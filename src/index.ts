@@ -7,10 +7,8 @@ export type {
   SchedulerStats,
 } from './engine/messages.ts';
 export { VllmInstrumentation, type VllmInstrumentationConfig } from './instrumentation.ts';
-export { catalogue } from './metrics/catalogue/index.ts';
 export { checkViews, type ViewConflict, type ViewSelector } from './metrics/check-views.ts';
 export type { DropCounts, DropReason } from './metrics/drops.ts';
-export type { CounterMetric, GaugeMetric, HistogramMetric, InfoMetric, Metric } from './metrics/metric.ts';
 export { vllmViews, type VllmView, type VllmViewsOptions } from './metrics/views.ts';
 export type { VllmInstrumentationOptions } from './options.ts';
 export type { Clock } from './request/clock.ts';

@@ -57,7 +57,7 @@ export class VllmInstrumentation {
   constructor(options: VllmInstrumentationOptions) {
     this.#options = resolveOptions(options);
     const { modelName, maxModelLen, clock, spanKind, enabled } = this.#options;
-    this.#store = new SeriesStore(this.#drops, maxModelLen);
+    this.#store = new SeriesStore(this.#drops, maxModelLen, () => this.#beforeCollection());
     this.#configEnabled = enabled;
     this.#settings = {
       modelName,
@@ -81,11 +81,7 @@ export class VllmInstrumentation {
    * @throws TypeError when `index` is not such a number, or the 4097th engine is asked for.
    */
   engine(index: number): EngineMetrics {
-    const engine = this.#findEngine(index);
-    if (engine !== undefined) return engine.metrics;
-    throw new TypeError(
-      `engine index must be a whole number from 0 to ${MAX_ENGINE_INDEX}, for at most ${MAX_ENGINES} engines; got ${String(index)}`,
-    );
+    return this.#requireEngine(index).metrics;
   }
 
   /** The indices of the engines known so far, ascending. */
@@ -127,11 +123,10 @@ export class VllmInstrumentation {
    */
   adopt(span: Span | undefined, options?: AdoptOptions): VllmRequest {
     const { engine: index = 0, ...requestOptions } = options ?? {};
-    const metricsOfEngine = this.engine(index);
-    const engine = this.#engines.get(index);
-    if (isSpan(span) && engine !== undefined) return engine.adopt(span, requestOptions);
+    const engine = this.#requireEngine(index);
+    if (isSpan(span)) return engine.adopt(span, requestOptions);
     if (span !== undefined && span !== null) this.#drops.count('invalidValue', span, 'the span to adopt');
-    return metricsOfEngine.startRequest(requestOptions);
+    return engine.startRequest(requestOptions);
   }
 
   /** How the instrumentation fares: what it is connected to, what is in flight, what was dropped. */
@@ -192,6 +187,18 @@ export class VllmInstrumentation {
     this.#configEnabled = config.enabled ?? true;
     if (this.#configEnabled) this.enable();
     else this.disable();
+  }
+
+  #beforeCollection(): void {
+    for (const engine of this.#engines.values()) engine.beforeCollection();
+  }
+
+  #requireEngine(index: number): Engine {
+    const engine = this.#findEngine(index);
+    if (engine !== undefined) return engine;
+    throw new TypeError(
+      `engine index must be a whole number from 0 to ${MAX_ENGINE_INDEX}, for at most ${MAX_ENGINES} engines; got ${String(index)}`,
+    );
   }
 
   #findEngine(index: number): Engine | undefined {

@@ -69,6 +69,7 @@ export class Engine {
   observe(message: EngineCoreOutputs, receivedAt: number): void {
     if (!this.#settings.enabled) return;
     this.#settings.followProvider();
+    this.#host.live.orphans.sweep(receivedAt);
     this.#outputs.record(message, receivedAt);
     const stats = message.scheduler_stats;
     if (stats !== undefined && stats !== null) this.#recordStats(stats);
@@ -90,6 +91,11 @@ export class Engine {
     } catch (error) {
       this.#settings.drops.count('malformedMessage', error);
     }
+  }
+
+  /** Ends requests that nobody will end any more; before a collection, so that they are in it. */
+  beforeCollection(): void {
+    this.#host.live.orphans.sweep(this.#settings.clock.wallSeconds());
   }
 
   /** Ends every request in flight. */
@@ -125,7 +131,7 @@ function makeHost(index: number, settings: EngineSettings, series: RequestSeries
     followProvider,
     series,
     live: new LiveRequests(),
-    fed: false,
+    outputsObserved: false,
     get tracer() {
       return settings.tracer;
     },

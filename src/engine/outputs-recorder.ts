@@ -27,7 +27,7 @@ export class OutputsRecorder {
 
   /** One sample of iteration tokens for a batch that holds any output. */
   #recordBatch(outputs: readonly EngineCoreOutput[], timestamp: number, receivedAt: number): void {
-    this.#host.fed = true;
+    this.#host.outputsObserved = true;
     let tokens = 0;
     for (let position = 0; position < outputs.length; position += 1) {
       try {
@@ -78,7 +78,7 @@ export class OutputsRecorder {
 
   /** A request that the engine let go without a last output had been aborted. */
   #endFinished(ids: Iterable<string>, receivedAt: number): void {
-    this.#host.fed = true;
+    this.#host.outputsObserved = true;
     try {
       if (typeof ids === 'string') throw new TypeError('finished_requests is a string');
       for (const id of ids) this.#host.live.get(id)?.end('abort', { receivedAt });

@@ -29,6 +29,7 @@ interface Connection {
 export class SeriesStore {
   readonly #drops: Drops;
   readonly #maxModelLen: number | undefined;
+  readonly #beforeCollection: () => void;
   readonly #numbers = new Map<string, Set<NumberSeries>>();
   readonly #histograms = new Map<string, Set<HistogramSeries>>();
   #connection: Connection | undefined;
@@ -36,10 +37,12 @@ export class SeriesStore {
   /**
    * @param drops - Where provider errors are counted.
    * @param maxModelLen - Context length in tokens that sizes the advised token buckets.
+   * @param beforeCollection - Called when a reader begins to collect. Must not throw.
    */
-  constructor(drops: Drops, maxModelLen: number | undefined) {
+  constructor(drops: Drops, maxModelLen: number | undefined, beforeCollection: () => void = () => {}) {
     this.#drops = drops;
     this.#maxModelLen = maxModelLen;
+    this.#beforeCollection = beforeCollection;
     for (const { name, kind } of catalogue) {
       if (kind === 'histogram') this.#histograms.set(name, new Set());
       else this.#numbers.set(name, new Set());
@@ -109,6 +112,7 @@ export class SeriesStore {
         observables.set(metric.name, meter.createObservableGauge(instrumentName(metric), { description }));
     }
     const callback = (result: BatchObservableResult): void => {
+      this.#beforeCollection();
       for (const [name, observable] of observables) {
         for (const series of setOf(this.#numbers, name)) {
           result.observe(observable, series.value, series.attributes);

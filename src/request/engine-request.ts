@@ -1,6 +1,5 @@
 import type { HrTime, Span, TimeInput } from '@opentelemetry/api';
 import { isFinishReason, type FinishReason } from './finish-reason.ts';
-import type { ParallelRequest } from './parallel-request.ts';
 import type { PrefillStats } from './prefill-stats.ts';
 import type { RequestEvent } from './request-event.ts';
 import type { RequestHost } from './request-host.ts';
@@ -16,18 +15,27 @@ import { RequestSpan } from './request-span.ts';
 import { RequestTracker } from './request-tracker.ts';
 import { toHrTime, toWallSeconds } from './time-input.ts';
 
+/** How an engine request ended. */
+export interface RequestEnd {
+  readonly request: EngineRequest;
+  readonly reason: FinishReason;
+  /** Wall clock, seconds since the epoch. */
+  readonly receivedAt: number;
+  readonly error: unknown;
+}
+
 /** One request as the engine knows it, from start to end: its numbers, its span, its place among the live ones. */
 export class EngineRequest implements RequestLifecycle {
   readonly id: string;
   readonly host: RequestHost;
   readonly #tracker: RequestTracker;
   readonly #span: RequestSpan;
-  readonly #parent: ParallelRequest | undefined;
+  readonly #onChoiceEnd: ((end: RequestEnd) => void) | undefined;
   #ended = false;
   #removeAbortListener: (() => void) | undefined;
 
   /**
-   * @param parent - The request of which this is one choice, where there are several.
+   * @param onChoiceEnd - Called at the end of a request that is one choice of several.
    * @param adopted - Whether `span` is the application's, which then ends it.
    */
   constructor(
@@ -37,12 +45,12 @@ export class EngineRequest implements RequestLifecycle {
     arrivalTime: number,
     span: Span,
     adopted: boolean,
-    parent: ParallelRequest | undefined,
+    onChoiceEnd: ((end: RequestEnd) => void) | undefined,
   ) {
     const { promptTokens, maxTokens } = parameters;
     this.host = host;
     this.id = id;
-    this.#parent = parent;
+    this.#onChoiceEnd = onChoiceEnd;
     this.#tracker = new RequestTracker(host.series, host.drops, arrivalTime, promptTokens, maxTokens);
     this.#span = new RequestSpan(span, !adopted, host.drops, (reason, endTime) =>
       this.#endWithSpan(reason, endTime),
@@ -139,6 +147,11 @@ export class EngineRequest implements RequestLifecycle {
     return this.#finish(reason, receivedAt, options.error, toHrTime(receivedAt));
   }
 
+  lost(): void {
+    if (this.host.outputsObserved) this.host.live.orphans.add(this, this.host.clock.wallSeconds());
+    else this.end('abort');
+  }
+
   /** Ends the request with the span of its parent, or with an adopted one: at the time given to `span.end()`. */
   endAt(reason: FinishReason, endTime: TimeInput | undefined): boolean {
     return this.end(reason, { receivedAt: endTime === undefined ? undefined : toWallSeconds(endTime) });
@@ -162,7 +175,7 @@ export class EngineRequest implements RequestLifecycle {
 
     const latencies = tracker.latencies(receivedAt);
     tracker.recordEnd(reason, latencies, this.#span.metricContext);
-    if (this.#parent === undefined) this.#recordUserRequest();
+    if (this.#onChoiceEnd === undefined) this.#recordUserRequest();
     this.#span.finish(
       {
         reasons: [reason],
@@ -174,7 +187,7 @@ export class EngineRequest implements RequestLifecycle {
       },
       spanEndTime,
     );
-    this.#parent?.choiceEnded(this, reason, receivedAt, error);
+    this.#onChoiceEnd?.({ request: this, reason, receivedAt, error });
     return true;
   }
 

@@ -1,7 +1,10 @@
 import type { EngineRequest } from './engine-request.ts';
+import { Orphans } from './orphans.ts';
 
 /** The requests of one engine that have not ended, by id. */
 export class LiveRequests {
+  /** Those that the application has dropped. */
+  readonly orphans: Orphans = new Orphans();
   readonly #byId = new Map<string, EngineRequest>();
   // Requests whose id was taken: no message can name them, yet they are in flight and end like any other.
   readonly #unnamed = new Set<EngineRequest>();

@@ -1,6 +1,6 @@
 import type { Span, TimeInput } from '@opentelemetry/api';
 import { interval } from './clock.ts';
-import type { EngineRequest } from './engine-request.ts';
+import type { EngineRequest, RequestEnd } from './engine-request.ts';
 import type { FinishReason } from './finish-reason.ts';
 import type { RequestHost } from './request-host.ts';
 import type { RequestLifecycle } from './request-lifecycle.ts';
@@ -79,12 +79,19 @@ export class ParallelRequest implements RequestLifecycle {
     return true;
   }
 
-  /** To be called by each choice at its end. */
-  choiceEnded(choice: EngineRequest, reason: FinishReason, receivedAt: number, error: unknown): void {
-    this.#reasons[this.#choices.indexOf(choice)] = reason;
+  /** Its choices are lost one by one. */
+  lost(): void {}
+
+  /**
+   * To be called by each choice at its end.
+   *
+   * @param position - Which of the choices, from 0.
+   */
+  choiceEnded(position: number, { request, reason, receivedAt, error }: RequestEnd): void {
+    this.#reasons[position] = reason;
     this.#error ??= error;
-    this.#generatedTokens += choice.generatedTokens;
-    this.#longest = Math.max(this.#longest, choice.generatedTokens);
+    this.#generatedTokens += request.generatedTokens;
+    this.#longest = Math.max(this.#longest, request.generatedTokens);
     this.#remaining -= 1;
     if (this.#remaining === 0) this.#finish(receivedAt);
   }

@@ -16,6 +16,6 @@ export interface RequestHost {
   readonly tracer: Tracer;
   /** Connects to the global MeterProvider where that is the one to use and has changed. */
   readonly followProvider: () => void;
-  /** True once messages with outputs of the engine are being observed: they then end its requests. */
-  fed: boolean;
+  /** True once messages with outputs of the engine have been observed: these end its requests, as a rule. */
+  outputsObserved: boolean;
 }

@@ -18,4 +18,6 @@ export interface RequestLifecycle {
   recordEvent(event: RequestEvent, timestamp?: number): boolean;
   recordTokens(count: number, options: RecordTokensOptions): boolean;
   end(reason: FinishReason, options?: EndOptions): boolean;
+  /** To be called when the application has dropped its `VllmRequest`. */
+  lost(): void;
 }

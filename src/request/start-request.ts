@@ -68,10 +68,12 @@ function buildParallel(
   const { requestId, n, signal } = parameters;
   const parent = new ParallelRequest(host, requestId, n, arrivalTime, span, adopted);
   const parentContext = trace.setSpan(base, span);
-  const choices = Array.from({ length: n }, (_, choice) => {
-    const id = `${choice}_${requestId}`;
+  const choices = Array.from({ length: n }, (_, position) => {
+    const id = `${position}_${requestId}`;
     const choiceSpan = startRequestSpan(host, parameters, id, arrivalTime, parentContext);
-    return new EngineRequest(host, id, parameters, arrivalTime, choiceSpan, false, parent);
+    return new EngineRequest(host, id, parameters, arrivalTime, choiceSpan, false, (end) =>
+      parent.choiceEnded(position, end),
+    );
   });
   parent.setChoices(choices);
   if (signal !== undefined) endOnAbort(parent, signal);

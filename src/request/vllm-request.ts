@@ -9,7 +9,8 @@ import { streamWithin } from './request-stream.ts';
 /**
  * A request on its way through the service. It ends once, by whichever comes first: {@link end}, its span's end, the
  * end of its {@link stream}, its AbortSignal, the engine's own message, or the end of the instrumentation; one that
- * the application dropped without any of these is recorded as an abort when it is garbage-collected.
+ * the application dropped without any of these is recorded as an abort when it is garbage-collected, or, where the
+ * engine's messages are observed, when none has come for it in ten minutes since.
  *
  * None of its methods throws because of what it records; what can't be recorded is counted in `status().dropped`.
  */
@@ -135,7 +136,5 @@ export class VllmRequest {
   }
 }
 
-/** Requests that nobody can end any more. Where the engine's messages are observed, they will. */
-const lostRequests = new FinalizationRegistry<RequestLifecycle>((lifecycle) => {
-  if (!lifecycle.host.fed) lifecycle.end('abort');
-});
+/** Requests that the application can't end any more. */
+const lostRequests = new FinalizationRegistry<RequestLifecycle>((lifecycle) => lifecycle.lost());

@@ -1,7 +1,8 @@
 import { SpanKind, trace, type Attributes, type Counter, type Histogram } from '@opentelemetry/api';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
-import { VllmInstrumentation, vllmViews, catalogue } from 'opentelemetry-instrumentation-vllm';
+import { VllmInstrumentation, vllmViews } from 'opentelemetry-instrumentation-vllm';
 import { Counter as PromCounter, Histogram as PromHistogram, Registry } from 'prom-client';
+import { catalogue } from '../../src/metrics/catalogue/index.ts';
 import type { Candidate } from './harness.ts';
 
 /** Tokens of one request, each in an output of its own, and the positions before which it is preempted. */

@@ -9,14 +9,7 @@ const entries = [
   {
     entry: NAME,
     needs: [API],
-    exports: [
-      'VllmInstrumentation',
-      'catalogue',
-      'checkViews',
-      'getRequest',
-      'recordPreemption',
-      'vllmViews',
-    ],
+    exports: ['VllmInstrumentation', 'checkViews', 'getRequest', 'recordPreemption', 'vllmViews'],
   },
   {
     entry: `${NAME}/prometheus`,

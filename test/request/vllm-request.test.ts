@@ -330,6 +330,28 @@ describe('a request that was dropped', () => {
     expect(endings(await read())).toEqual({ length: 1 });
   });
 
+  it('for which no output has come in ten minutes is an abort there, too, and shows in that very collection', async () => {
+    const { vllm, engine, read, clock } = startService();
+    vllm.observe(message(1, output('another', 1)));
+    const dropped = new WeakRef((() => engine.startRequest({ requestId: 'never reached the engine' }))());
+    (() => {
+      engine.startRequest({ requestId: 'r' });
+    })();
+    await collectUntil(() => dropped.deref() === undefined);
+    await collectThoroughly();
+    clock.wall += 599;
+    vllm.observe(message(2, output('r', 1)), clock.wall);
+    expect(endings(await read())).toEqual({});
+    clock.wall += 1;
+    expect(endings(await read())).toEqual({ abort: 1 });
+    clock.wall += 598;
+    expect(endings(await read())).toEqual({ abort: 1 });
+    clock.wall += 2;
+    vllm.observe(message(3), clock.wall);
+    expect(vllm.status().requestsInFlight).toBe(0);
+    expect(endings(await read())).toEqual({ abort: 2 });
+  });
+
   it('after its end leaves nothing behind', async () => {
     const { vllm, engine, read } = startService();
     (() => {
