@@ -24,12 +24,12 @@ export interface CounterMetric extends MetricBase {
 }
 
 /** A value that goes up and down. */
-export interface GaugeMetric extends MetricBase {
+interface GaugeMetric extends MetricBase {
   readonly kind: 'gauge';
 }
 
 /** Facts carried in labels, with the constant value 1; a gauge to OpenTelemetry. */
-export interface InfoMetric extends MetricBase {
+interface InfoMetric extends MetricBase {
   readonly kind: 'info';
 }
 
