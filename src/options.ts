@@ -1,5 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import { requireMaxModelLen } from './metrics/boundaries.ts';
+import { requireOption } from './metrics/require-option.ts';
 import { SYSTEM_CLOCK, type Clock } from './request/clock.ts';
 
 /** Options of `VllmInstrumentation`. */
@@ -45,24 +46,21 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     spanKind = SpanKind.SERVER,
     clock = SYSTEM_CLOCK,
   } = options;
-  check('modelName', modelName, 'a non-empty string, the name the model is served under', isText(modelName));
-  check('enabled', enabled, 'true or false', typeof enabled === 'boolean');
-  check(
+  requireOption(
+    'modelName',
+    'a non-empty string, the name the model is served under',
+    modelName,
+    isText(modelName),
+  );
+  requireOption('enabled', 'true or false', enabled, typeof enabled === 'boolean');
+  requireOption(
     'spanKind',
-    spanKind,
     "one of the OpenTelemetry API's SpanKind values",
+    spanKind,
     typeof spanKind === 'number' && SpanKind[spanKind] !== undefined,
   );
-  check('clock', clock, 'an object with wallSeconds() and monotonicSeconds()', isClock(clock));
+  requireOption('clock', 'an object with wallSeconds() and monotonicSeconds()', clock, isClock(clock));
   return Object.freeze({ modelName, maxModelLen: requireMaxModelLen(maxModelLen), enabled, spanKind, clock });
-}
-
-function check(option: string, value: unknown, allowed: string, valid: boolean): void {
-  if (!valid) throw new TypeError(`${option} must be ${allowed}; got ${display(value)}`);
-}
-
-function display(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 function isText(value: unknown): boolean {

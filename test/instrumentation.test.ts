@@ -59,7 +59,7 @@ describe('the options of VllmInstrumentation', () => {
     [
       'a maxModelLen that is text',
       { modelName: 'm', maxModelLen: '4096' },
-      "maxModelLen must be a whole number of tokens, 1 or more (the model's context length); got 4096",
+      'maxModelLen must be a whole number of tokens, 1 or more (the model\'s context length); got "4096"',
     ],
     ['enabled as text', { modelName: 'm', enabled: 'yes' }, 'enabled must be true or false; got "yes"'],
     [

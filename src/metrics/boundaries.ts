@@ -1,4 +1,5 @@
 import type { HistogramMetric } from './metric.ts';
+import { requireOption } from './require-option.ts';
 
 /** Bucket bounds for token counts where the model's context length is not known. */
 export const TOKEN_BOUNDARIES: readonly number[] = [
@@ -60,8 +61,12 @@ export function boundariesFor(metric: HistogramMetric, maxModelLen: number | und
  */
 export function requireMaxModelLen(value: unknown): number | undefined {
   if (value === undefined) return undefined;
-  if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number;
-  throw new TypeError(
-    `maxModelLen must be a whole number of tokens, 1 or more (the model's context length); got ${String(value)}`,
+  const isValid = Number.isSafeInteger(value) && (value as number) >= 1;
+  requireOption(
+    'maxModelLen',
+    "a whole number of tokens, 1 or more (the model's context length)",
+    value,
+    isValid,
   );
+  return value as number;
 }

@@ -1,4 +1,5 @@
 import type { MetricProducer } from '@opentelemetry/sdk-metrics';
+import { requireOption } from '../metrics/require-option.ts';
 
 /** Options of `VllmPrometheusExporter`. A value of the wrong kind throws a `TypeError` that names the option. */
 export interface VllmPrometheusExporterOptions {
@@ -68,41 +69,45 @@ export function resolveExporterOptions(options: VllmPrometheusExporterOptions): 
     metricProducers: options.metricProducers ?? [],
   };
   const { host, port, path, onError, collectTimeoutMillis, idleCollectMillis, metricProducers } = resolved;
-  check('host', 'a non-empty string', host, typeof host === 'string' && host !== '');
-  check(
+  requireOption('host', 'a non-empty string', host, typeof host === 'string' && host !== '');
+  requireOption(
     'port',
     'a whole number from 0 to 65535',
     port,
     Number.isInteger(port) && port >= 0 && port <= 65_535,
   );
-  check(
+  requireOption(
     'path',
     "a string that starts with '/', without '?' or '#'",
     path,
     typeof path === 'string' && /^\/[^?#]*$/.test(path),
   );
   for (const name of ['preventServerStart', 'scopeLabels', 'targetInfo'] as const) {
-    check(name, 'true or false', resolved[name], typeof resolved[name] === 'boolean');
+    requireOption(name, 'true or false', resolved[name], typeof resolved[name] === 'boolean');
   }
-  check('onError', 'a function', onError, onError === undefined || typeof onError === 'function');
+  requireOption('onError', 'a function', onError, onError === undefined || typeof onError === 'function');
   const millis = `a number of milliseconds up to ${MAX_MILLIS}`;
-  check(
+  requireOption(
     'collectTimeoutMillis',
     `${millis}, above 0`,
     collectTimeoutMillis,
     isMillis(collectTimeoutMillis) && collectTimeoutMillis > 0,
   );
-  check('idleCollectMillis', `${millis}, 0 for never`, idleCollectMillis, isMillis(idleCollectMillis));
-  check('metricProducers', 'a list of metric producers', metricProducers, Array.isArray(metricProducers));
+  requireOption(
+    'idleCollectMillis',
+    `${millis}, 0 for never`,
+    idleCollectMillis,
+    isMillis(idleCollectMillis),
+  );
+  requireOption(
+    'metricProducers',
+    'a list of metric producers',
+    metricProducers,
+    Array.isArray(metricProducers),
+  );
   return Object.freeze(resolved);
 }
 
 function isMillis(value: number): boolean {
   return typeof value === 'number' && value >= 0 && value <= MAX_MILLIS;
-}
-
-function check(option: string, expected: string, value: unknown, isValid: boolean): void {
-  if (isValid) return;
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  throw new TypeError(`${option} must be ${expected}; got ${text}`);
 }

@@ -39,7 +39,7 @@ describe('requireMaxModelLen', () => {
     [Number.NaN, 'NaN'],
     [Infinity, 'Infinity'],
     [2 ** 53, '9007199254740992'],
-    ['4096', '4096'],
+    ['4096', '"4096"'],
     [null, 'null'],
   ])('refuses %s, naming the option, what is allowed and what came', (value, shown) => {
     expect(() => requireMaxModelLen(value)).toThrow(
