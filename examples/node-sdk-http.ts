@@ -25,20 +25,27 @@ const { createServer } = createRequire(import.meta.url)('node:http') as typeof H
 
 const server = createServer((request, response) => {
   if (request.url === '/metrics') return exporter.getMetricsRequestHandler(request, response);
-  const inference = vllm.adopt(trace.getActiveSpan(), { engine: 0, promptTokens: 12 });
+  // With the response at hand, a client that leaves before its end is an abort.
+  const inference = vllm.adopt(trace.getActiveSpan(), { engine: 0, promptTokens: 12, response });
   inference.recordTokens(1);
   recordPreemption(); // the server span is active, so the request is found
   inference.recordTokens(1);
+  if (request.url === '/v1/slow') return response.write('one token');
   response.end('two tokens'); // ends the span, and so the request
 });
 await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
 const { port } = server.address() as AddressInfo;
 
 await (await fetch(`http://localhost:${port}/v1/completions`)).text();
+const patience = new AbortController();
+await fetch(`http://localhost:${port}/v1/slow`, { signal: patience.signal });
+patience.abort();
+while (vllm.status().requestsInFlight > 0) await new Promise((resolve) => setImmediate(resolve));
+
 const metrics = await (await fetch(`http://localhost:${port}/metrics`)).text();
 for (const line of metrics.split('\n')) {
   if (/^vllm:(request_num_preemptions_(sum|count)|generation_tokens_total)/.test(line)) console.log(line);
-  if (/^vllm:request_success_total.*"stop"/.test(line)) console.log(line);
+  if (/^vllm:request_success_total.*"(stop|abort)"/.test(line)) console.log(line);
 }
 for (const { name, attributes } of spans.getFinishedSpans()) {
   if ('vllm.request.num_preemptions' in attributes) {
@@ -53,9 +60,11 @@ await sdk.shutdown();
 
 /*
 Expected output:
-vllm:request_num_preemptions_sum{engine="0",model_name="my-model"} 1.0
-vllm:request_num_preemptions_count{engine="0",model_name="my-model"} 1.0
+vllm:request_num_preemptions_sum{engine="0",model_name="my-model"} 2.0
+vllm:request_num_preemptions_count{engine="0",model_name="my-model"} 2.0
 vllm:request_success_total{engine="0",finished_reason="stop",model_name="my-model"} 1.0
-vllm:generation_tokens_total{engine="0",model_name="my-model"} 2.0
+vllm:request_success_total{engine="0",finished_reason="abort",model_name="my-model"} 1.0
+vllm:generation_tokens_total{engine="0",model_name="my-model"} 4.0
+span GET 1
 span GET 1
 */

@@ -41,7 +41,7 @@ export class Progress {
     if (this.#terminal === undefined || this.#now() - this.#drawnAt < REDRAW_MILLIS) return;
     this.#drawnAt = this.#now();
     // A line that wraps could not be redrawn.
-    const width = (this.#terminal.columns ?? 80) - 1;
+    const width = (this.#terminal.columns || 80) - 1;
     this.#terminal.write(CLEAR_LINE + formatProgress(read()).slice(0, width));
   }
 

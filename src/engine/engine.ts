@@ -5,7 +5,7 @@ import { SeriesStore } from '../metrics/series-store.ts';
 import type { Clock } from '../request/clock.ts';
 import { LiveRequests } from '../request/live-requests.ts';
 import type { RequestHost } from '../request/request-host.ts';
-import type { RequestOptions, StartRequestOptions } from '../request/request-options.ts';
+import type { AdoptOptions, StartRequestOptions } from '../request/request-options.ts';
 import { RequestSeries } from '../request/request-series.ts';
 import { adoptSpan, startRequest } from '../request/start-request.ts';
 import type { VllmRequest } from '../request/vllm-request.ts';
@@ -61,7 +61,7 @@ export class Engine {
     return startRequest(this.#hostOfNewRequest(), options);
   }
 
-  adopt(span: Span, options: RequestOptions): VllmRequest {
+  adopt(span: Span, options: AdoptOptions): VllmRequest {
     return adoptSpan(this.#hostOfNewRequest(), span, options);
   }
 

@@ -24,7 +24,7 @@ export interface EngineCoreOutput {
   readonly events?: readonly EngineCoreEvent[] | null | undefined;
   readonly prefill_stats?: PrefillStats | null | undefined;
   /** Above 0 where the step's logits held NaN. */
-  readonly num_nans_in_logits?: number | undefined;
+  readonly num_nans_in_logits?: number | null | undefined;
 }
 
 /** Look-ups in a prefix cache since the previous statistics, in tokens. */

@@ -53,6 +53,7 @@ export class OutputsRecorder {
     const generated = this.#tokenCount(output.new_token_ids);
     request.countTokens(generated);
     this.#applyEvents(request, this.#list(output.events, 'the events of an output'));
+    if (this.#nans(output.num_nans_in_logits) > 0) request.noteCorruption();
     const prefill = output.prefill_stats;
     const computed = request.applyTokens(generated, timestamp, receivedAt, prefill ?? undefined);
     const reason = output.finish_reason;
@@ -98,6 +99,13 @@ export class OutputsRecorder {
     if (tokens === undefined || tokens === null) return 0;
     if (isTokenCount(tokens.length)) return tokens.length;
     this.#host.drops.count('invalidValue', tokens.length, 'a number of new tokens');
+    return 0;
+  }
+
+  #nans(count: number | null | undefined): number {
+    if (count === undefined || count === null || count === 0) return 0;
+    if (isTokenCount(count)) return count;
+    this.#host.drops.count('invalidValue', count, 'num_nans_in_logits');
     return 0;
   }
 

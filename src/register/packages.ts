@@ -16,7 +16,9 @@ export function otlpPackage(signal: 'metrics' | 'trace', protocol: OtlpProtocol)
 export function requirePackages(configuration: RegisterConfiguration): void {
   const missing = packagesFor(configuration).filter((name) => !isInstalled(name));
   if (missing.length === 0) return;
-  throw new StartUpError(`packages are missing; install them with: npm install ${missing.join(' ')}`);
+  // SDK 2.x, which Node.js 20 needs, takes no newer API than 1.9, and npm would choose the newest.
+  const suited = isOldNode() ? [...missing, '@opentelemetry/api@1.9'] : missing;
+  throw new StartUpError(`packages are missing; install them with: npm install ${suited.join(' ')}`);
 }
 
 /**
@@ -36,6 +38,10 @@ function packagesFor({ metrics, traces }: RegisterConfiguration): string[] {
   if (traces.otlp !== undefined || traces.console) names.push('@opentelemetry/sdk-trace');
   if (traces.otlp !== undefined) names.push(otlpPackage('trace', traces.otlp));
   return names;
+}
+
+function isOldNode(): boolean {
+  return Number.parseInt(process.versions.node, 10) < 22;
 }
 
 function isInstalled(name: string): boolean {

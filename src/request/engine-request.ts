@@ -47,12 +47,12 @@ export class EngineRequest implements RequestLifecycle {
     adopted: boolean,
     onChoiceEnd: ((end: RequestEnd) => void) | undefined,
   ) {
-    const { promptTokens, maxTokens } = parameters;
+    const { promptTokens, maxTokens, response } = parameters;
     this.host = host;
     this.id = id;
     this.#onChoiceEnd = onChoiceEnd;
     this.#tracker = new RequestTracker(host.series, host.drops, arrivalTime, promptTokens, maxTokens);
-    this.#span = new RequestSpan(span, !adopted, host.drops, (reason, endTime) =>
+    this.#span = new RequestSpan(span, !adopted, host.drops, response, (reason, endTime) =>
       this.#endWithSpan(reason, endTime),
     );
     if (!host.live.add(id, this)) host.drops.count('duplicateRequestId', id);
@@ -117,6 +117,11 @@ export class EngineRequest implements RequestLifecycle {
       options.prefill ?? (this.#tracker.prefilling ? wholePrompt(this.#tracker.promptTokens) : undefined),
     );
     return true;
+  }
+
+  /** Notes that the logits of a step held NaN. */
+  noteCorruption(): void {
+    this.#tracker.noteCorruption();
   }
 
   /** Counts the tokens of an output. To be called before its events are applied, and those before its times. */

@@ -4,7 +4,7 @@ import type { EngineRequest, RequestEnd } from './engine-request.ts';
 import type { FinishReason } from './finish-reason.ts';
 import type { RequestHost } from './request-host.ts';
 import type { RequestLifecycle } from './request-lifecycle.ts';
-import type { EndOptions } from './request-options.ts';
+import type { EndOptions, RequestParameters } from './request-options.ts';
 import { RequestSpan } from './request-span.ts';
 import { toHrTime } from './time-input.ts';
 
@@ -26,14 +26,21 @@ export class ParallelRequest implements RequestLifecycle {
   #spanEnding = false;
   #removeAbortListener: (() => void) | undefined;
 
-  /** @param n - How many choices there will be; they are handed over with {@link setChoices}. */
-  constructor(host: RequestHost, id: string, n: number, arrivalTime: number, span: Span, adopted: boolean) {
+  /** There will be `parameters.n` choices; they are handed over with {@link setChoices}. */
+  constructor(
+    host: RequestHost,
+    parameters: RequestParameters,
+    arrivalTime: number,
+    span: Span,
+    adopted: boolean,
+  ) {
+    const { requestId, n, response } = parameters;
     this.host = host;
-    this.id = id;
+    this.id = requestId;
     this.#arrivalTime = arrivalTime;
     this.#remaining = n;
     this.#reasons = Array.from({ length: n });
-    this.#span = new RequestSpan(span, !adopted, host.drops, (reason, endTime) =>
+    this.#span = new RequestSpan(span, !adopted, host.drops, response, (reason, endTime) =>
       this.#endWithSpan(reason, endTime),
     );
   }

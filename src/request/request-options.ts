@@ -42,10 +42,21 @@ export interface StartRequestOptions extends RequestOptions {
   readonly traceHeaders?: TraceHeaders | undefined;
 }
 
+/** What is read of a response: Node's `ServerResponse` is one. */
+export interface ClientResponse {
+  /** Whether the application has ended the response. */
+  readonly writableEnded: boolean;
+}
+
 /** Options of `adopt`. */
 export interface AdoptOptions extends RequestOptions {
   /** Index of the engine that serves the request, 0 to 65535. Default 0. */
   readonly engine?: number | undefined;
+  /**
+   * The response to the client, of `node:http` say. Where the span ends before the response was ended, the client
+   * has left, and the request counts as an abort; a span by itself does not tell. Default: none, and then `stop`.
+   */
+  readonly response?: ClientResponse | undefined;
 }
 
 /** Options of `recordTokens`. */
@@ -80,12 +91,16 @@ export interface RequestParameters {
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
   readonly attributes: Attributes | undefined;
+  readonly response: ClientResponse | undefined;
 }
 
 /** Checks the options of a request, leaving out and counting what can't be right. */
-export function resolveRequestOptions(options: RequestOptions, drops: Drops): RequestParameters {
+export function resolveRequestOptions(
+  options: RequestOptions & Pick<AdoptOptions, 'response'>,
+  drops: Drops,
+): RequestParameters {
   const accept = <T>(
-    name: keyof RequestOptions,
+    name: keyof RequestParameters,
     value: T | undefined,
     valid: (value: T) => boolean,
   ): T | undefined => {
@@ -104,6 +119,7 @@ export function resolveRequestOptions(options: RequestOptions, drops: Drops): Re
     temperature: accept('temperature', options.temperature, Number.isFinite),
     topP: accept('topP', options.topP, Number.isFinite),
     attributes: options.attributes,
+    response: accept('response', options.response, isClientResponse),
   };
 }
 
@@ -115,6 +131,10 @@ export function isTokenCount(value: unknown): value is number {
 /** A finite time in seconds, 0 or more. */
 export function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < Infinity;
+}
+
+function isClientResponse(value: unknown): boolean {
+  return typeof value === 'object' && typeof (value as ClientResponse).writableEnded === 'boolean';
 }
 
 function isText(value: unknown): boolean {

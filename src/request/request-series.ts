@@ -11,6 +11,7 @@ export class RequestSeries {
   readonly promptTokensComputed: NumberSeries;
   readonly promptTokensLocalHit: NumberSeries;
   readonly promptTokensExternal: NumberSeries;
+  readonly corrupted: NumberSeries;
   readonly success: Readonly<Record<FinishReason, NumberSeries>>;
 
   readonly timeToFirstToken: HistogramSeries;
@@ -41,6 +42,7 @@ export class RequestSeries {
     this.promptTokensComputed = bySource('local_compute');
     this.promptTokensLocalHit = bySource('local_cache_hit');
     this.promptTokensExternal = bySource('external_kv_transfer');
+    this.corrupted = store.number('vllm:corrupted_requests', base);
     this.success = Object.fromEntries(
       FINISH_REASONS.map((reason) => [
         reason,

@@ -12,6 +12,7 @@ import {
 } from '@opentelemetry/api';
 import type { Drops } from '../metrics/drops.ts';
 import type { FinishReason } from './finish-reason.ts';
+import type { ClientResponse } from './request-options.ts';
 import type { RequestLatencies } from './request-tracker.ts';
 
 /** What a span says of an ended request. */
@@ -50,9 +51,16 @@ export class RequestSpan {
 
   /**
    * @param owned - Whether the span ends with the request.
+   * @param response - What tells whether the client was still there when the span ends.
    * @param onEnd - Must not hold the span.
    */
-  constructor(span: Span, owned: boolean, drops: Drops, onEnd: SpanEndListener) {
+  constructor(
+    span: Span,
+    owned: boolean,
+    drops: Drops,
+    response: ClientResponse | undefined,
+    onEnd: SpanEndListener,
+  ) {
     this.owned = owned;
     this.#drops = drops;
     this.#span = owned ? span : new WeakRef(span);
@@ -64,6 +72,7 @@ export class RequestSpan {
     this.#watchedEnd = watchedEnd(
       span.end,
       this.#guard(() => watchStatus(span)),
+      response,
       onEnd,
     );
     this.#guard(() => {
@@ -159,12 +168,18 @@ function messageOf(error: unknown): string {
 function watchedEnd(
   end: Span['end'],
   statusCode: StatusReader | undefined,
+  response: ClientResponse | undefined,
   onEnd: SpanEndListener,
 ): Span['end'] {
   return function endWithRequest(this: Span, endTime?: TimeInput | null): void {
-    onEnd(statusCode?.(this) === SpanStatusCode.ERROR ? 'error' : 'stop', endTime ?? undefined);
+    onEnd(reasonOf(statusCode?.(this), response), endTime ?? undefined);
     end.call(this, endTime ?? undefined);
   };
+}
+
+function reasonOf(code: SpanStatusCode | undefined, response: ClientResponse | undefined): FinishReason {
+  if (code === SpanStatusCode.ERROR) return 'error';
+  return response?.writableEnded === false ? 'abort' : 'stop';
 }
 
 /**

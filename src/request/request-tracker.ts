@@ -32,6 +32,7 @@ export class RequestTracker {
   #numPreemptions = 0;
   #generatedTokens = 0;
   #cachedTokens = -1;
+  #corrupted = false;
   #queuedAt = Number.NaN;
   #scheduledAt = Number.NaN;
   #firstTokenAt = Number.NaN;
@@ -130,6 +131,11 @@ export class RequestTracker {
     return computedTokens;
   }
 
+  /** Notes that the logits of a step held NaN. */
+  noteCorruption(): void {
+    this.#corrupted = true;
+  }
+
   /** The intervals as they stand. */
   latencies(receivedAt: number): RequestLatencies {
     return {
@@ -147,6 +153,7 @@ export class RequestTracker {
     const series = this.#series;
     const generated = this.#generatedTokens;
     series.success[reason].add(1);
+    if (this.#corrupted) series.corrupted.add(1);
     series.requestNumPreemptions.record(this.#numPreemptions, context);
     series.requestPromptTokens.record(this.promptTokens, context);
     series.requestGenerationTokens.record(generated, context);

@@ -6,7 +6,7 @@ import { getAdopted, setAdopted } from './request-context.ts';
 import type { RequestHost } from './request-host.ts';
 import {
   resolveRequestOptions,
-  type RequestOptions,
+  type AdoptOptions,
   type RequestParameters,
   type StartRequestOptions,
 } from './request-options.ts';
@@ -27,7 +27,7 @@ export function startRequest(host: RequestHost, options: StartRequestOptions): V
 }
 
 /** Makes a request of the application's span, or the one that it already is. Never throws. */
-export function adoptSpan(host: RequestHost, span: Span, options: RequestOptions): VllmRequest {
+export function adoptSpan(host: RequestHost, span: Span, options: AdoptOptions): VllmRequest {
   const known = getAdopted(span);
   if (known !== undefined) return known;
   const parameters = resolveRequestOptions(options, host.drops);
@@ -66,7 +66,7 @@ function buildParallel(
   adopted: boolean,
 ): VllmRequest {
   const { requestId, n, signal } = parameters;
-  const parent = new ParallelRequest(host, requestId, n, arrivalTime, span, adopted);
+  const parent = new ParallelRequest(host, parameters, arrivalTime, span, adopted);
   const parentContext = trace.setSpan(base, span);
   const choices = Array.from({ length: n }, (_, position) => {
     const id = `${position}_${requestId}`;

@@ -13,6 +13,32 @@ const PREFILL = { num_prompt_tokens: 100, num_computed_tokens: 70, num_cached_to
 /** What is no output, event list or the like; none of these may cost another its sample. */
 const GARBAGE: readonly unknown[] = [5, 'text', true, Symbol('odd'), () => {}, 7n];
 
+describe('vllm:corrupted_requests', () => {
+  it('counts an ended request once, however many steps had NaN in their logits', async () => {
+    const { vllm, engine, read } = startService();
+    for (const requestId of ['a', 'b', 'c']) engine.startRequest({ requestId });
+    vllm.observe(message(1, output('a', 1, { num_nans_in_logits: 3 }), output('b', 1)));
+    vllm.observe(
+      message(2, output('a', 1, { num_nans_in_logits: 1 }), output('c', 1, { num_nans_in_logits: 0 })),
+    );
+    expect((await read()).value('vllm:corrupted_requests')).toBe(0);
+    const last = { finish_reason: 0 };
+    vllm.observe(message(3, output('a', 1, last), output('b', 1, last), output('c', 1, last)));
+    expect((await read()).value('vllm:corrupted_requests')).toBe(1);
+  });
+
+  it.each([-1, Number.NaN, 0.5, '5', {}])('takes %s for no NaN at all, and counts it', async (count) => {
+    const { vllm, engine, read, dropped } = startService();
+    engine.startRequest({ requestId: 'r' });
+    const nans = { num_nans_in_logits: count as number, finish_reason: 0 };
+    vllm.observe(message(1, output('r', 1, nans)));
+    const reading = await read();
+    expect(reading.value('vllm:corrupted_requests')).toBe(0);
+    expect(endings(reading)).toEqual({ stop: 1 });
+    expect(dropped()).toEqual({ invalidValue: 1 });
+  });
+});
+
 describe('the outputs of a message', () => {
   it('go to the requests that they name', async () => {
     const { vllm, engine, read } = startService();

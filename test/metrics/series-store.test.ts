@@ -83,6 +83,7 @@ describe('the series of a known engine', () => {
       ],
       ['vllm:prompt_tokens_cached'],
       ['vllm:generation_tokens'],
+      ['vllm:corrupted_requests'],
       ['vllm:request_success', 'finished_reason', ['stop', 'length', 'abort', 'error', 'repetition']],
     ];
     for (const [name, label, values] of zeroNumbers) {

@@ -1,4 +1,4 @@
-import { REQUEST_SECONDS_BOUNDARIES, TOKEN_BOUNDARIES } from '../boundaries.ts';
+import { REQUEST_SECONDS_BOUNDARIES, TOKEN_BOUNDARIES, TOKEN_GAP_SECONDS_BOUNDARIES } from '../boundaries.ts';
 import { BASE_LABELS, type CounterMetric, type HistogramMetric } from '../metric.ts';
 
 function tokensPerRequest(name: HistogramMetric['name'], description: string): HistogramMetric {
@@ -92,4 +92,13 @@ export const requestMetrics: readonly (CounterMetric | HistogramMetric)[] = [
     'vllm:request_decode_time_seconds',
     'From the first token to the last, engine clock, pauses by preemption included.',
   ),
+  {
+    name: 'vllm:request_time_per_output_token_seconds',
+    kind: 'histogram',
+    labels: BASE_LABELS,
+    unit: 'seconds per token',
+    boundaries: TOKEN_GAP_SECONDS_BOUNDARIES,
+    description:
+      'Mean time per token after the first of each ended request, engine clock; 0 where there was at most one.',
+  },
 ];

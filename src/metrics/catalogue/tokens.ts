@@ -57,13 +57,4 @@ export const tokenMetrics: readonly (CounterMetric | HistogramMetric)[] = [
     description:
       'Between successive outputs of a request, engine clock; one sample per output, not per token.',
   },
-  {
-    name: 'vllm:request_time_per_output_token_seconds',
-    kind: 'histogram',
-    labels: BASE_LABELS,
-    unit: 'seconds per token',
-    boundaries: TOKEN_GAP_SECONDS_BOUNDARIES,
-    description:
-      'Mean time per token after the first of each ended request, engine clock; 0 where there was at most one.',
-  },
 ];
