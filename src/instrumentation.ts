@@ -101,6 +101,10 @@ export class VllmInstrumentation {
       return;
     }
     try {
+      if (outputs.engine_dead === true) {
+        this.#endOfDead(outputs.engine_index, this.#wallTime(receivedAt));
+        return;
+      }
       const index = outputs.engine_index ?? 0;
       const engine = this.#findEngine(index);
       if (engine === undefined) this.#drops.count('invalidEngineIndex', index);
@@ -156,7 +160,7 @@ export class VllmInstrumentation {
    */
   disable(): void {
     if (!this.#settings.enabled) return;
-    for (const engine of this.#engines.values()) engine.abortAll();
+    for (const engine of this.#engines.values()) engine.endAll('abort');
     this.#settings.enabled = false;
     // The numbers of counters and gauges are read at collection: they stay readable, and stand still.
   }
@@ -191,6 +195,14 @@ export class VllmInstrumentation {
 
   #beforeCollection(): void {
     for (const engine of this.#engines.values()) engine.beforeCollection();
+  }
+
+  /** @param index - Undefined where the message does not say which engine it was. */
+  #endOfDead(index: number | undefined, receivedAt: number): void {
+    if (!this.#settings.enabled) return;
+    for (const engine of this.#engines.values()) {
+      if (index === undefined || engine.index === index) engine.endAll('error', receivedAt);
+    }
   }
 
   #requireEngine(index: number): Engine {

@@ -3,6 +3,7 @@ import type { Drops } from '../metrics/drops.ts';
 import type { SeriesAttributes } from '../metrics/series.ts';
 import { SeriesStore } from '../metrics/series-store.ts';
 import type { Clock } from '../request/clock.ts';
+import type { FinishReason } from '../request/finish-reason.ts';
 import { LiveRequests } from '../request/live-requests.ts';
 import type { RequestHost } from '../request/request-host.ts';
 import type { AdoptOptions, StartRequestOptions } from '../request/request-options.ts';
@@ -98,9 +99,13 @@ export class Engine {
     this.#host.live.orphans.sweep(this.#settings.clock.wallSeconds());
   }
 
-  /** Ends every request in flight. */
-  abortAll(): void {
-    for (const request of this.#host.live.all()) request.end('abort');
+  /**
+   * Ends every request in flight.
+   *
+   * @param receivedAt - Wall clock, seconds since the epoch. Default: now.
+   */
+  endAll(reason: FinishReason, receivedAt?: number): void {
+    for (const request of this.#host.live.all()) request.end(reason, { receivedAt });
   }
 
   /** Requests of a disabled instrumentation work like any other and are recorded nowhere. */

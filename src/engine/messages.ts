@@ -63,6 +63,11 @@ export interface EngineCoreOutputs {
   readonly scheduler_stats?: SchedulerStats | null | undefined;
   /** Engine-monotonic seconds at which the step ended. */
   readonly timestamp?: number | undefined;
+  /**
+   * True where the engine has died, which ends its requests with `error`: those of `engine_index`, or of every engine
+   * where that is left out. No field of vLLM's, whose frame `ENGINE_CORE_DEAD` the decoder turns into this.
+   */
+  readonly engine_dead?: boolean | undefined;
   /** Ids of requests that the engine let go since the previous message, whatever the reason. */
   readonly finished_requests?: Iterable<string> | null | undefined;
 }

@@ -172,9 +172,16 @@ export class RequestTracker {
 
   #countPrompt(prefill: PrefillStats): number {
     const series = this.#series;
-    const computed = this.#tokens(prefill.num_computed_tokens);
-    series.promptTokens.add(this.#tokens(prefill.num_prompt_tokens));
-    series.promptTokensCached.add(this.#tokens(prefill.num_cached_tokens));
+    const cached = this.#tokens(prefill.num_cached_tokens);
+    // Engines of old say how much was cached and no more: how long the prompt is, the frontend knew.
+    const prompt =
+      prefill.num_prompt_tokens === undefined ? this.promptTokens : this.#tokens(prefill.num_prompt_tokens);
+    const computed =
+      prefill.num_computed_tokens === undefined
+        ? Math.max(prompt - cached, 0)
+        : this.#tokens(prefill.num_computed_tokens);
+    series.promptTokens.add(prompt);
+    series.promptTokensCached.add(cached);
     series.promptTokensComputed.add(computed);
     series.promptTokensLocalHit.add(this.#tokens(prefill.num_local_cached_tokens));
     series.promptTokensExternal.add(this.#tokens(prefill.num_external_cached_tokens));

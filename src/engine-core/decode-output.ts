@@ -1,0 +1,101 @@
+import type { EngineCoreEvent, EngineCoreOutput } from '../engine/messages.ts';
+import type { PrefillStats } from '../request/prefill-stats.ts';
+import { decodeMap, decodeValue } from './decode-map.ts';
+import { EngineCoreDecodeError } from './engine-core-decode-error.ts';
+import type { MessagePackCursor } from './message-pack-cursor.ts';
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+type Output = Writable<EngineCoreOutput>;
+
+/**
+ * Decodes one output. Positions 0 to 8 never moved; what stands behind them tells the layout:
+ *
+ * | layout | 9 | 10 | 11 | 12 | 13 |
+ * |---|---|---|---|---|---|
+ * | A | cached tokens | | | | |
+ * | B | trace headers | cached tokens | external tokens | routed experts | NaNs |
+ * | C | trace headers | prefill statistics | routed experts | NaNs | |
+ * | D and later | EC transfer | trace headers | prefill statistics | routed experts | NaNs |
+ *
+ * An integer at 9, 10 or 11 is a count of A or B, a map with `num_prompt_tokens` is the prefill statistics, and an
+ * integer at 12 or 13 the number of NaNs.
+ */
+export function decodeOutput(cursor: MessagePackCursor, index: number): EngineCoreOutput {
+  const length = cursor.readArrayLength(`outputs[${index}]`);
+  if (length === 0) throw new EngineCoreDecodeError(`outputs[${index}]`, 'must have a request_id');
+  const output: Output = { request_id: cursor.readString(`outputs[${index}].request_id`) };
+  for (let position = 1; position < length; position += 1) {
+    if (!cursor.skipNil()) decodeField(cursor, output, index, position);
+  }
+  return output;
+}
+
+function decodeField(cursor: MessagePackCursor, output: Output, index: number, position: number): void {
+  switch (position) {
+    case 1:
+      output.new_token_ids = countTokens(cursor, `outputs[${index}].new_token_ids`);
+      return;
+    case 5:
+      output.finish_reason = cursor.readNumber(`outputs[${index}].finish_reason`);
+      return;
+    case 7:
+      output.events = decodeEvents(cursor, `outputs[${index}].events`);
+      return;
+    case 9:
+    case 10:
+    case 11:
+      decodePrefill(cursor, output, `outputs[${index}][${position}]`, position);
+      return;
+    case 12:
+    case 13:
+      decodeNans(cursor, output, `outputs[${index}][${position}]`);
+      return;
+    default:
+      cursor.skip(`outputs[${index}][${position}]`);
+  }
+}
+
+/** One object per length that is common, so that a token costs no allocation. */
+const LENGTHS: readonly { readonly length: number }[] = Array.from({ length: 65 }, (_, length) =>
+  Object.freeze({ length }),
+);
+
+function countTokens(cursor: MessagePackCursor, position: string): { readonly length: number } {
+  const length = cursor.readArrayLength(position);
+  for (let token = 0; token < length; token += 1) cursor.skip(position);
+  return LENGTHS[length] ?? { length };
+}
+
+function decodeEvents(cursor: MessagePackCursor, position: string): readonly EngineCoreEvent[] {
+  const kind = cursor.kind(position);
+  if (kind !== 'array') throw new EngineCoreDecodeError(position, `must be an array, is ${kind}`);
+  return decodeValue(cursor, position) as readonly EngineCoreEvent[];
+}
+
+function decodePrefill(cursor: MessagePackCursor, output: Output, path: string, position: number): void {
+  const kind = cursor.kind(path);
+  if (kind === 'integer') {
+    const tokens = cursor.readNumber(path);
+    // Old engines send counts alone; how long the prompt is, the request knows.
+    output.prefill_stats =
+      position === 11
+        ? { ...output.prefill_stats, ...splitCached(output.prefill_stats?.num_cached_tokens ?? 0, tokens) }
+        : { num_cached_tokens: tokens, num_local_cached_tokens: tokens };
+    return;
+  }
+  if (kind !== 'map' || position === 9) {
+    cursor.skip(path);
+    return;
+  }
+  const map = decodeMap(cursor, path);
+  if ('num_prompt_tokens' in map) output.prefill_stats = map;
+}
+
+function splitCached(cached: number, external: number): PrefillStats {
+  return { num_local_cached_tokens: Math.max(cached - external, 0), num_external_cached_tokens: external };
+}
+
+function decodeNans(cursor: MessagePackCursor, output: Output, path: string): void {
+  if (cursor.kind(path) === 'integer') output.num_nans_in_logits = cursor.readNumber(path);
+  else cursor.skip(path);
+}
