@@ -76,7 +76,11 @@ function decodeMessage(cursor: MessagePackCursor): EngineCoreOutputs {
 function decodeOutputs(cursor: MessagePackCursor): readonly EngineCoreOutput[] {
   const length = cursor.readArrayLength('outputs');
   const outputs: EngineCoreOutput[] = [];
-  for (let index = 0; index < length; index += 1) outputs.push(decodeOutput(cursor, index));
+  try {
+    while (outputs.length < length) outputs.push(decodeOutput(cursor));
+  } catch (error) {
+    throw error instanceof EngineCoreDecodeError ? error.within(`outputs[${outputs.length}]`) : error;
+  }
   return outputs;
 }
 

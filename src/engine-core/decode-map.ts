@@ -7,7 +7,7 @@ const decoder = new Decoder({ useBigInt64: true });
 
 /** Decodes the map at the cursor, or a list of them. Its bytes have been checked to lie within the frame. */
 export function decodeValue(cursor: MessagePackCursor, position: string): unknown {
-  const bytes = cursor.skip(position);
+  const bytes = cursor.take(position);
   try {
     return decoder.decode(bytes);
   } catch (error) {

@@ -20,39 +20,57 @@ type Output = Writable<EngineCoreOutput>;
  * An integer at 9, 10 or 11 is a count of A or B, a map with `num_prompt_tokens` is the prefill statistics, and an
  * integer at 12 or 13 the number of NaNs.
  */
-export function decodeOutput(cursor: MessagePackCursor, index: number): EngineCoreOutput {
-  const length = cursor.readArrayLength(`outputs[${index}]`);
-  if (length === 0) throw new EngineCoreDecodeError(`outputs[${index}]`, 'must have a request_id');
-  const output: Output = { request_id: cursor.readString(`outputs[${index}].request_id`) };
+export function decodeOutput(cursor: MessagePackCursor): EngineCoreOutput {
+  const length = cursor.readArrayLength('');
+  if (length === 0) throw new EngineCoreDecodeError('', 'must have a request_id');
+  const output: Output = { request_id: cursor.readString('request_id') };
   for (let position = 1; position < length; position += 1) {
-    if (!cursor.skipNil()) decodeField(cursor, output, index, position);
+    if (!cursor.skipNil()) decodeField(cursor, output, position);
   }
   return output;
 }
 
-function decodeField(cursor: MessagePackCursor, output: Output, index: number, position: number): void {
+function decodeField(cursor: MessagePackCursor, output: Output, position: number): void {
   switch (position) {
     case 1:
-      output.new_token_ids = countTokens(cursor, `outputs[${index}].new_token_ids`);
+      output.new_token_ids = countTokens(cursor);
       return;
     case 5:
-      output.finish_reason = cursor.readNumber(`outputs[${index}].finish_reason`);
+      output.finish_reason = cursor.readNumber('finish_reason');
       return;
     case 7:
-      output.events = decodeEvents(cursor, `outputs[${index}].events`);
+      output.events = decodeEvents(cursor);
       return;
     case 9:
     case 10:
     case 11:
-      decodePrefill(cursor, output, `outputs[${index}][${position}]`, position);
+      decodePrefill(cursor, output, position);
       return;
     case 12:
     case 13:
-      decodeNans(cursor, output, `outputs[${index}][${position}]`);
+      decodeNans(cursor, output, position);
       return;
     default:
-      cursor.skip(`outputs[${index}][${position}]`);
+      cursor.skip(nameOf(position));
   }
+}
+
+/** Names of the positions that every layout has; further ones are called by their number. */
+const NAMES: readonly string[] = [
+  'request_id',
+  'new_token_ids',
+  'new_logprobs',
+  'new_prompt_logprobs_tensors',
+  'pooling_output',
+  'finish_reason',
+  'stop_reason',
+  'events',
+  'kv_transfer_params',
+  ...Array.from({ length: 23 }, (_, index) => `[${index + 9}]`),
+];
+
+function nameOf(position: number): string {
+  return NAMES[position] ?? 'a position beyond those known';
 }
 
 /** One object per length that is common, so that a token costs no allocation. */
@@ -60,22 +78,22 @@ const LENGTHS: readonly { readonly length: number }[] = Array.from({ length: 65 
   Object.freeze({ length }),
 );
 
-function countTokens(cursor: MessagePackCursor, position: string): { readonly length: number } {
-  const length = cursor.readArrayLength(position);
-  for (let token = 0; token < length; token += 1) cursor.skip(position);
+function countTokens(cursor: MessagePackCursor): { readonly length: number } {
+  const length = cursor.readArrayLength('new_token_ids');
+  for (let token = 0; token < length; token += 1) cursor.skip('new_token_ids');
   return LENGTHS[length] ?? { length };
 }
 
-function decodeEvents(cursor: MessagePackCursor, position: string): readonly EngineCoreEvent[] {
-  const kind = cursor.kind(position);
-  if (kind !== 'array') throw new EngineCoreDecodeError(position, `must be an array, is ${kind}`);
-  return decodeValue(cursor, position) as readonly EngineCoreEvent[];
+function decodeEvents(cursor: MessagePackCursor): readonly EngineCoreEvent[] {
+  const kind = cursor.kind('events');
+  if (kind !== 'array') throw new EngineCoreDecodeError('events', `must be an array, is ${kind}`);
+  return decodeValue(cursor, 'events') as readonly EngineCoreEvent[];
 }
 
-function decodePrefill(cursor: MessagePackCursor, output: Output, path: string, position: number): void {
-  const kind = cursor.kind(path);
+function decodePrefill(cursor: MessagePackCursor, output: Output, position: number): void {
+  const kind = cursor.kind(nameOf(position));
   if (kind === 'integer') {
-    const tokens = cursor.readNumber(path);
+    const tokens = cursor.readNumber(nameOf(position));
     // Old engines send counts alone; how long the prompt is, the request knows.
     output.prefill_stats =
       position === 11
@@ -84,10 +102,10 @@ function decodePrefill(cursor: MessagePackCursor, output: Output, path: string, 
     return;
   }
   if (kind !== 'map' || position === 9) {
-    cursor.skip(path);
+    cursor.skip(nameOf(position));
     return;
   }
-  const map = decodeMap(cursor, path);
+  const map = decodeMap(cursor, nameOf(position));
   if ('num_prompt_tokens' in map) output.prefill_stats = map;
 }
 
@@ -95,7 +113,8 @@ function splitCached(cached: number, external: number): PrefillStats {
   return { num_local_cached_tokens: Math.max(cached - external, 0), num_external_cached_tokens: external };
 }
 
-function decodeNans(cursor: MessagePackCursor, output: Output, path: string): void {
-  if (cursor.kind(path) === 'integer') output.num_nans_in_logits = cursor.readNumber(path);
-  else cursor.skip(path);
+function decodeNans(cursor: MessagePackCursor, output: Output, position: number): void {
+  if (cursor.kind(nameOf(position)) === 'integer')
+    output.num_nans_in_logits = cursor.readNumber(nameOf(position));
+  else cursor.skip(nameOf(position));
 }

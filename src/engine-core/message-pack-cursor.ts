@@ -61,9 +61,9 @@ export class MessagePackCursor {
     else throw new EngineCoreDecodeError(position, `must be a string, is ${describe(type)}`);
     const end = this.offset + length;
     if (end > this.frame.length) throw truncated(position);
-    const text = this.frame.toString('utf8', this.offset, end);
+    const start = this.offset;
     this.offset = end;
-    return text;
+    return this.frame.toString('utf8', start, end);
   }
 
   /** Reads an integer or float; one beyond 2^53 becomes the nearest number. */
@@ -91,41 +91,51 @@ export class MessagePackCursor {
     }
   }
 
+  /** Passes over a whole value, however deep, and returns its bytes. */
+  take(position: string): Uint8Array {
+    const start = this.offset;
+    this.skip(position);
+    return this.frame.subarray(start, this.offset);
+  }
+
   /**
-   * Passes over a whole value, however deep, and returns its bytes.
+   * Passes over a whole value, however deep.
    *
    * Without recursion: a frame of nothing but nested arrays is no way to overflow the stack.
    */
-  skip(position: string): Uint8Array {
-    const start = this.offset;
+  skip(position: string): void {
     const { frame } = this;
+    let { offset } = this;
     let values = 1;
     while (values > 0) {
       values -= 1;
-      const type = frame[this.offset];
+      const type = frame[offset];
       if (type === undefined) throw truncated(position);
-      this.offset += 1;
+      offset += 1;
       if (type <= 0x7f || type >= 0xe0) continue;
       if (type <= 0x8f) values += 2 * (type & 0x0f);
       else if (type <= 0x9f) values += type & 0x0f;
-      else if (type <= 0xbf) this.offset += type & 0x1f;
-      else values += this.#skipBody(type, position);
-      if (values > frame.length - this.offset) throw truncated(position);
+      else if (type <= 0xbf) offset += type & 0x1f;
+      else {
+        const fixed = FIXED_SIZES[type - 0xc0] ?? -1;
+        if (fixed >= 0) offset += fixed;
+        else {
+          this.offset = offset;
+          values += this.#skipBody(type, position);
+          offset = this.offset;
+        }
+      }
+      if (values > frame.length - offset) throw truncated(position);
     }
-    if (this.offset > frame.length) throw truncated(position);
-    return frame.subarray(start, this.offset);
+    this.offset = offset;
   }
 
-  /** Passes over what belongs to a type byte from 0xc0 to 0xdf itself; returns how many values follow. */
+  /** Passes over what belongs to a type byte of variable size itself; returns how many values follow. */
   #skipBody(type: number, position: string): number {
-    const fixed = FIXED_SIZES[type];
-    if (fixed !== undefined) {
-      this.offset += fixed;
-      return 0;
-    }
     const lengthBytes = LENGTH_BYTES[type];
-    if (lengthBytes === undefined)
+    if (lengthBytes === undefined) {
       throw new EngineCoreDecodeError(position, `is no MessagePack: type ${describe(type)}`);
+    }
     const length = this.#takeUint(lengthBytes, position);
     if (type >= 0xde) return 2 * length;
     if (type >= 0xdc) return length;
@@ -163,18 +173,16 @@ const NUMBER_SIZES: Readonly<Record<number, number>> = {
   0xd3: 8,
 };
 
-/** The same for every type of a fixed size; an extension's counts the byte that says which. */
-const FIXED_SIZES: Readonly<Record<number, number>> = {
-  ...NUMBER_SIZES,
-  [NIL]: 0,
-  0xc2: 0,
-  0xc3: 0,
-  0xd4: 2,
-  0xd5: 3,
-  0xd6: 5,
-  0xd7: 9,
-  0xd8: 17,
-};
+/**
+ * The same for every type from 0xc0 to 0xdf, -1 where the size varies or there is no such type; an extension's counts the
+ * byte that says which.
+ */
+const FIXED_SIZES: Int8Array = Int8Array.from({ length: 0x20 }, (_, low) => {
+  const type = 0xc0 + low;
+  if (type === NIL || type === 0xc2 || type === 0xc3) return 0;
+  if (type >= 0xd4 && type <= 0xd8) return 1 + 2 ** (type - 0xd4);
+  return NUMBER_SIZES[type] ?? -1;
+});
 
 /** How many bytes the length takes, for types that have one: bin, ext, str, array, map. */
 const LENGTH_BYTES: Readonly<Record<number, number>> = {

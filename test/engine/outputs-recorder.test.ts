@@ -373,3 +373,59 @@ describe('requests that the application dropped', () => {
     expect(endings(await read())).toEqual({ abort: 1 });
   });
 });
+
+describe('a dead engine', () => {
+  it('ends its own requests as errors, at the time of the message, and no others', async () => {
+    const { vllm, read } = startService();
+    const [zero, one] = [0, 1].map((index) => vllm.engine(index).startRequest({ arrivalTime: 1000 }));
+    vllm.observe({ engine_index: 1, engine_dead: true }, 1002.5);
+    expect([zero!.ended, one!.ended]).toEqual([false, true]);
+    const reading = await read();
+    expect(endings(reading, { engine: '1' })).toEqual({ error: 1 });
+    expect(reading.histogram('vllm:e2e_request_latency_seconds', { engine: '1' }).sum).toBe(2.5);
+    expect(endings(reading)).toEqual({});
+  });
+
+  it('of which nobody knows the index takes the requests of all with it', async () => {
+    const { vllm, read } = startService();
+    for (const index of [0, 7]) vllm.engine(index).startRequest();
+    vllm.observe({ engine_dead: true });
+    const reading = await read();
+    expect([endings(reading), endings(reading, { engine: '7' })]).toEqual([{ error: 1 }, { error: 1 }]);
+  });
+
+  it('that was never heard of is no engine yet', () => {
+    const { vllm } = startService();
+    vllm.observe({ engine_index: 5, engine_dead: true });
+    expect(vllm.engineIndices).toEqual([0]);
+  });
+
+  it('ends nothing twice while the instrumentation is disabled', () => {
+    const { vllm, engine } = startService();
+    vllm.disable();
+    const request = engine.startRequest();
+    vllm.observe({ engine_dead: true });
+    expect(request.ended).toBe(false);
+    request.end();
+  });
+});
+
+describe('prefill statistics of engines of old, which know the cached tokens alone', () => {
+  it('take the prompt length from the frontend, and the rest as computed', async () => {
+    const { vllm, engine, read } = startService();
+    engine.startRequest({ requestId: 'r', promptTokens: 100 });
+    const prefill_stats = {
+      num_cached_tokens: 64,
+      num_local_cached_tokens: 48,
+      num_external_cached_tokens: 16,
+    };
+    vllm.observe(message(1, output('r', 1, { prefill_stats, finish_reason: 0 })));
+    const reading = await read();
+    const bySource = ['local_compute', 'local_cache_hit', 'external_kv_transfer'].map((source) =>
+      reading.value('vllm:prompt_tokens_by_source', { source }),
+    );
+    expect([reading.value('vllm:prompt_tokens'), ...bySource]).toEqual([100, 36, 48, 16]);
+    expect(reading.histogram('vllm:iteration_tokens_total').sum).toBe(37);
+    expect(reading.histogram('vllm:request_prefill_kv_computed_tokens').sum).toBe(36);
+  });
+});

@@ -21,6 +21,11 @@ const entries = [
     needs: [API, '@opentelemetry/sdk-metrics'],
     exports: ['ConfirmingMetricReader'],
   },
+  {
+    entry: `${NAME}/engine-core`,
+    needs: [API, '@msgpack/msgpack'],
+    exports: ['EngineCoreDecodeError', 'decodeEngineCoreOutputs'],
+  },
 ];
 
 let installed: InstalledPackage;
