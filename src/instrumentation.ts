@@ -81,6 +81,7 @@ export class VllmInstrumentation {
    * @throws TypeError when `index` is not such a number, or the 4097th engine is asked for.
    */
   engine(index: number): EngineMetrics {
+    this.#followGlobalProvider();
     return this.#requireEngine(index).metrics;
   }
 
@@ -135,6 +136,7 @@ export class VllmInstrumentation {
 
   /** How the instrumentation fares: what it is connected to, what is in flight, what was dropped. */
   status(): VllmStatus {
+    this.#followGlobalProvider();
     let requestsInFlight = 0;
     for (const engine of this.#engines.values()) requestsInFlight += engine.requestsInFlight;
     return {

@@ -270,6 +270,15 @@ describe('the global MeterProvider, without registration,', () => {
     expect((await global.read()).names).toEqual([]);
   });
 
+  it('shows up in the status, and gets the series of engines that start none', async () => {
+    const vllm = new VllmInstrumentation({ modelName: 'test-model' });
+    vllm.engine(0);
+    const reader = new TestReader();
+    metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader], views: vllmViews() }));
+    expect(vllm.status().meterProvider).toBe(true);
+    expect((await reader.read()).value('vllm:num_preemptions')).toBe(0);
+  });
+
   it('has a TracerProvider beside it that is found, also when it is set later', () => {
     const traced = new Traced();
     const vllm = newInstrumentation();

@@ -70,8 +70,9 @@ export class Engine {
   observe(message: EngineCoreOutputs, receivedAt: number): void {
     if (!this.#settings.enabled) return;
     this.#settings.followProvider();
-    this.#host.live.orphans.sweep(receivedAt);
     this.#outputs.record(message, receivedAt);
+    const { orphans } = this.#host.live;
+    if (orphans.size > 0) orphans.sweepNowAndThen(this.#settings.clock.wallSeconds());
     const stats = message.scheduler_stats;
     if (stats !== undefined && stats !== null) this.#recordStats(stats);
   }

@@ -50,6 +50,7 @@ export class OutputsRecorder {
       this.#host.drops.count('unknownRequest', output.request_id);
       return 0;
     }
+    if (this.#host.live.orphans.size > 0) this.#host.live.orphans.touch(request);
     const generated = this.#tokenCount(output.new_token_ids);
     request.countTokens(generated);
     this.#applyEvents(request, this.#list(output.events, 'the events of an output'));

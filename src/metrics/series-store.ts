@@ -1,32 +1,24 @@
-import {
-  createNoopMeter,
-  type BatchObservableCallback,
-  type BatchObservableResult,
-  type Histogram,
-  type Meter,
-  type MeterProvider,
-  type Observable,
-} from '@opentelemetry/api';
+import { createNoopMeter, type Histogram, type Meter, type MeterProvider } from '@opentelemetry/api';
 import { boundariesFor } from './boundaries.ts';
 import { catalogue } from './catalogue/index.ts';
 import type { Drops } from './drops.ts';
 import { instrumentName, type HistogramMetric, type Metric } from './metric.ts';
 import { SCOPE_NAME, SCOPE_VERSION } from './scope.ts';
+import { numberObserverOf, type NumberObserver, type NumberSource } from './number-observer.ts';
 import { HistogramSeries, NumberSeries, type SeriesAttributes } from './series.ts';
 
 /** The instruments of one provider, and the way back out of it. */
 interface Connection {
   readonly meter: Meter;
-  readonly observables: ReadonlyMap<string, Observable>;
   readonly histograms: ReadonlyMap<string, Histogram>;
-  readonly callback: BatchObservableCallback;
+  readonly observer: NumberObserver;
 }
 
 /**
  * Every series of one instrumentation, and the instruments it is read through. Series outlive providers: the
  * numbers of counters and gauges stay, and each provider that arrives gets instruments of its own.
  */
-export class SeriesStore {
+export class SeriesStore implements NumberSource {
   readonly #drops: Drops;
   readonly #maxModelLen: number | undefined;
   readonly #beforeCollection: () => void;
@@ -73,12 +65,14 @@ export class SeriesStore {
   connect(provider: MeterProvider): void {
     this.disconnect();
     try {
-      const connection = this.#createInstruments(provider);
-      this.#connection = connection;
-      for (const [name, instrument] of connection.histograms) {
+      const meter = provider.getMeter(SCOPE_NAME, SCOPE_VERSION);
+      const histograms = this.#createHistograms(meter);
+      const observer = numberObserverOf(provider, meter);
+      this.#connection = { meter, histograms, observer };
+      for (const [name, instrument] of histograms) {
         for (const series of setOf(this.#histograms, name)) series.connect(instrument);
       }
-      connection.meter.addBatchObservableCallback(connection.callback, [...connection.observables.values()]);
+      observer.add(this);
     } catch (error) {
       this.#drops.count('providerError', error);
     }
@@ -91,35 +85,23 @@ export class SeriesStore {
     this.#connection = undefined;
     for (const set of this.#histograms.values()) for (const series of set) series.connect(undefined);
     try {
-      connection.meter.removeBatchObservableCallback(connection.callback, [
-        ...connection.observables.values(),
-      ]);
+      connection.observer.remove(this);
     } catch (error) {
       this.#drops.count('providerError', error);
     }
   }
 
-  #createInstruments(provider: MeterProvider): Connection {
-    const meter = provider.getMeter(SCOPE_NAME, SCOPE_VERSION);
-    const observables = new Map<string, Observable>();
-    const histograms = new Map<string, Histogram>();
-    for (const metric of catalogue) {
-      const { description } = metric;
-      if (metric.kind === 'histogram') histograms.set(metric.name, this.#createHistogram(meter, metric));
-      else if (metric.kind === 'counter') {
-        observables.set(metric.name, meter.createObservableCounter(instrumentName(metric), { description }));
-      } else
-        observables.set(metric.name, meter.createObservableGauge(instrumentName(metric), { description }));
-    }
-    const callback = (result: BatchObservableResult): void => {
-      this.#beforeCollection();
-      for (const [name, observable] of observables) {
-        for (const series of setOf(this.#numbers, name)) {
-          result.observe(observable, series.value, series.attributes);
-        }
-      }
-    };
-    return { meter, observables, histograms, callback };
+  beforeCollection(): void {
+    this.#beforeCollection();
+  }
+
+  numbers(name: string): Iterable<NumberSeries> {
+    return this.#numbers.get(name) ?? [];
+  }
+
+  #createHistograms(meter: Meter): ReadonlyMap<string, Histogram> {
+    const histograms = catalogue.filter((metric) => metric.kind === 'histogram');
+    return new Map(histograms.map((metric) => [metric.name, this.#createHistogram(meter, metric)]));
   }
 
   #createHistogram(meter: Meter, metric: HistogramMetric): Histogram {

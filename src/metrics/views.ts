@@ -20,6 +20,8 @@ export interface VllmView {
   name: string;
   instrumentName: string;
   meterName: string;
+  /** Far above what this package makes, which bounds its engines itself: the SDK's default is 2000 series. */
+  aggregationCardinalityLimit: number;
   aggregation?: {
     /** `AggregationType.EXPLICIT_BUCKET_HISTOGRAM`. */
     type: 4;
@@ -42,7 +44,12 @@ export function vllmViews(options: VllmViewsOptions = {}): VllmView[] {
 }
 
 function toView(metric: Metric, maxModelLen: number | undefined): VllmView {
-  const view: VllmView = { name: metric.name, instrumentName: instrumentName(metric), meterName: SCOPE_NAME };
+  const view: VllmView = {
+    name: metric.name,
+    instrumentName: instrumentName(metric),
+    meterName: SCOPE_NAME,
+    aggregationCardinalityLimit: 2 ** 20,
+  };
   // Without explicit buckets the SDK takes the instrument's advice, which knows the instrumentation's own length.
   const adviceDecides =
     metric.kind !== 'histogram' || (metric.cappedByMaxModelLen && maxModelLen === undefined);

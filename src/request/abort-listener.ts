@@ -1,31 +1,42 @@
-/** The callbacks of one signal, behind a single listener: a signal shared by many requests is no leak to warn of. */
-const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>();
+import { addAbortListener } from 'node:events';
+
+interface Listening {
+  readonly callbacks: Set<() => void>;
+  readonly listener: Disposable;
+}
+
+/** One listener for all requests of a signal: a signal shared by many is no leak to warn of. */
+const listeningOf = new WeakMap<AbortSignal, Listening>();
 
 /**
- * Calls `callback` once when `signal` aborts, at once where it has already.
+ * Calls `callback` once when `signal` aborts, at once where it has already; also where an earlier listener stops the
+ * event.
  *
- * @returns What takes the callback off again.
+ * @returns What takes the callback off again, and with the last one the listener: Node keeps a signal made by
+ *   `AbortSignal.any()` for as long as it has one.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
     callback();
     return () => {};
   }
-  const callbacks = callbacksOf.get(signal) ?? listenTo(signal);
+  const { callbacks, listener } = listeningOf.get(signal) ?? listenTo(signal);
   callbacks.add(callback);
-  return () => callbacks.delete(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size > 0) return;
+    listeningOf.delete(signal);
+    listener[Symbol.dispose]();
+  };
 }
 
-function listenTo(signal: AbortSignal): Set<() => void> {
+function listenTo(signal: AbortSignal): Listening {
   const callbacks = new Set<() => void>();
-  callbacksOf.set(signal, callbacks);
-  signal.addEventListener(
-    'abort',
-    () => {
-      callbacksOf.delete(signal);
-      for (const callback of callbacks) callback();
-    },
-    { once: true },
-  );
-  return callbacks;
+  const listener = addAbortListener(signal, () => {
+    listeningOf.delete(signal);
+    for (const callback of callbacks) callback();
+  });
+  const listening = { callbacks, listener };
+  listeningOf.set(signal, listening);
+  return listening;
 }

@@ -114,7 +114,8 @@ export class EngineRequest implements RequestLifecycle {
       count,
       this.#engineTime(options.timestamp),
       this.#wallTime(options.receivedAt),
-      options.prefill ?? (this.#tracker.prefilling ? wholePrompt(this.#tracker.promptTokens) : undefined),
+      options.prefill ??
+        (count > 0 && this.#tracker.prefilling ? wholePrompt(this.#tracker.promptTokens) : undefined),
     );
     return true;
   }

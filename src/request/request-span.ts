@@ -46,8 +46,6 @@ export class RequestSpan {
   readonly #drops: Drops;
   // An adopted span is held weakly: it keeps its request alive, and not the other way round.
   readonly #span: Span | WeakRef<Span>;
-  readonly #end: Span['end'];
-  readonly #watchedEnd: Span['end'];
 
   /**
    * @param owned - Whether the span ends with the request.
@@ -64,20 +62,9 @@ export class RequestSpan {
     this.owned = owned;
     this.#drops = drops;
     this.#span = owned ? span : new WeakRef(span);
-    const spanContext = span.spanContext();
-    const sampled = (spanContext.traceFlags & TraceFlags.SAMPLED) !== 0;
-    this.metricContext = sampled ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
+    this.metricContext = this.#guard(() => contextOf(span)) ?? ROOT_CONTEXT;
     // The method of this one span is wrapped, since a span that is not sampled never reaches a SpanProcessor.
-    this.#end = span.end;
-    this.#watchedEnd = watchedEnd(
-      span.end,
-      this.#guard(() => watchStatus(span)),
-      response,
-      onEnd,
-    );
-    this.#guard(() => {
-      span.end = this.#watchedEnd;
-    });
+    this.#guard(() => watchEnd(span, drops, response, onEnd));
   }
 
   /** The span, unless it was adopted and is gone. */
@@ -105,9 +92,8 @@ export class RequestSpan {
     const span = this.span;
     if (span === undefined) return;
     this.#guard(() => {
-      // Whoever wrapped the method after us keeps their wrapper; ours then finds the request ended.
-      if (span.end === this.#watchedEnd) span.end = this.#end;
-      if (span.isRecording()) describeEnd(span, summary);
+      unwatchEnd(span);
+      if (span.isRecording()) describeEnd(span, summary, endTime === undefined);
     });
     if (this.owned && endTime !== undefined) this.#guard(() => span.end(endTime));
   }
@@ -122,9 +108,11 @@ export class RequestSpan {
   }
 }
 
-function describeEnd(span: Span, summary: RequestSummary): void {
+/** @param byApplication - Whether the application ends the span: what it says of its own error then stands. */
+function describeEnd(span: Span, summary: RequestSummary, byApplication: boolean): void {
   span.setAttributes(summaryAttributes(summary));
-  if (!summary.reasons.includes('error')) return;
+  if (!summary.reasons.includes('error') || byApplication) return;
+  span.setAttribute('error.type', errorType(summary.error));
   span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(summary.error) });
   if (summary.error instanceof Error) span.recordException(summary.error);
 }
@@ -142,7 +130,6 @@ function summaryAttributes(summary: RequestSummary): Attributes {
   for (const [name, seconds] of Object.entries(summary.latencies)) {
     attributes[`gen_ai.latency.${LATENCY_NAMES[name as keyof RequestLatencies]}`] = seconds;
   }
-  if (summary.reasons.includes('error')) attributes['error.type'] = errorType(summary.error);
   return attributes;
 }
 
@@ -164,17 +151,49 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'the engine failed the request';
 }
 
+/** The methods of spans that are being watched: held by the span, so that nothing here keeps an adopted one alive. */
+const watched = new WeakMap<Span, { readonly end: Span['end']; readonly watchedEnd: Span['end'] }>();
+
+function watchEnd(
+  span: Span,
+  drops: Drops,
+  response: ClientResponse | undefined,
+  onEnd: SpanEndListener,
+): void {
+  const { end } = span;
+  const watchedEnd = endingWith(end, watchStatus(span), drops, response, onEnd);
+  span.end = watchedEnd;
+  watched.set(span, { end, watchedEnd });
+}
+
+/** Whoever wrapped the method after us keeps their wrapper; ours then finds the request ended. */
+function unwatchEnd(span: Span): void {
+  const methods = watched.get(span);
+  if (methods !== undefined && span.end === methods.watchedEnd) span.end = methods.end;
+}
+
 /** In a function of its own, which has no span: the closures of one function share whatever any of them captures. */
-function watchedEnd(
+function endingWith(
   end: Span['end'],
-  statusCode: StatusReader | undefined,
+  statusCode: StatusReader,
+  drops: Drops,
   response: ClientResponse | undefined,
   onEnd: SpanEndListener,
 ): Span['end'] {
   return function endWithRequest(this: Span, endTime?: TimeInput | null): void {
-    onEnd(reasonOf(statusCode?.(this), response), endTime ?? undefined);
+    try {
+      onEnd(reasonOf(statusCode(this), response), endTime ?? undefined);
+    } catch (error) {
+      drops.count('providerError', error);
+    }
     end.call(this, endTime ?? undefined);
   };
+}
+
+function contextOf(span: Span): Context {
+  const spanContext = span.spanContext();
+  const sampled = (spanContext.traceFlags & TraceFlags.SAMPLED) !== 0;
+  return sampled ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
 }
 
 function reasonOf(code: SpanStatusCode | undefined, response: ClientResponse | undefined): FinishReason {

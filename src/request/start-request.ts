@@ -1,6 +1,6 @@
 import { context as contextApi, trace, type Context, type Span } from '@opentelemetry/api';
 import { onAbort } from './abort-listener.ts';
-import { EngineRequest } from './engine-request.ts';
+import { EngineRequest, type RequestEnd } from './engine-request.ts';
 import { ParallelRequest } from './parallel-request.ts';
 import { getAdopted, setAdopted } from './request-context.ts';
 import type { RequestHost } from './request-host.ts';
@@ -26,12 +26,20 @@ export function startRequest(host: RequestHost, options: StartRequestOptions): V
   return build(host, parameters, arrivalTime, base, span, false);
 }
 
-/** Makes a request of the application's span, or the one that it already is. Never throws. */
+/** Makes a request of the application's span, or gives the one in flight that it already is. Never throws. */
 export function adoptSpan(host: RequestHost, span: Span, options: AdoptOptions): VllmRequest {
   const known = getAdopted(span);
-  if (known !== undefined) return known;
+  if (known?.ended === false) return known;
   const parameters = resolveRequestOptions(options, host.drops);
   const arrivalTime = parameters.arrivalTime ?? host.clock.wallSeconds();
+  // One span, several requests one after the other: those after the first get spans of their own below it.
+  if (known !== undefined) {
+    const below = trace.setSpan(contextApi.active(), span);
+    const ownSpan = startRequestSpan(host, parameters, parameters.requestId, arrivalTime, below);
+    const next = build(host, parameters, arrivalTime, below, ownSpan, false);
+    setAdopted(span, next);
+    return next;
+  }
   try {
     span.setAttributes(requestAttributes(host, parameters, parameters.requestId));
   } catch (error) {
@@ -71,8 +79,14 @@ function buildParallel(
   const choices = Array.from({ length: n }, (_, position) => {
     const id = `${position}_${requestId}`;
     const choiceSpan = startRequestSpan(host, parameters, id, arrivalTime, parentContext);
-    return new EngineRequest(host, id, parameters, arrivalTime, choiceSpan, false, (end) =>
-      parent.choiceEnded(position, end),
+    return new EngineRequest(
+      host,
+      id,
+      parameters,
+      arrivalTime,
+      choiceSpan,
+      false,
+      choiceEnd(parent, position),
     );
   });
   parent.setChoices(choices);
@@ -84,6 +98,15 @@ function buildParallel(
   );
 }
 
+/** In a function of its own: the scope above holds the span, which an adopted request must not. */
+function choiceEnd(parent: ParallelRequest, position: number): (end: RequestEnd) => void {
+  return (end) => parent.choiceEnded(position, end);
+}
+
 function endOnAbort(lifecycle: EngineRequest | ParallelRequest, signal: AbortSignal): void {
-  lifecycle.releaseAtEnd(onAbort(signal, () => lifecycle.end('abort')));
+  try {
+    lifecycle.releaseAtEnd(onAbort(signal, () => lifecycle.end('abort')));
+  } catch (error) {
+    lifecycle.host.drops.count('providerError', error);
+  }
 }

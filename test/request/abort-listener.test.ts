@@ -41,6 +41,29 @@ describe('onAbort', () => {
   });
 });
 
+describe('the listener of a signal', () => {
+  it('is gone with the last callback, so that a signal of AbortSignal.any() is free again', () => {
+    const signal = AbortSignal.any([new AbortController().signal]);
+    const removals = [0, 1].map(() => onAbort(signal, () => {}));
+    removals[0]!();
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    removals[1]!();
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    const calls: string[] = [];
+    onAbort(signal, () => calls.push('again'));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  });
+
+  it('is reached where an earlier one stops the event', () => {
+    const controller = new AbortController();
+    let calls = 0;
+    controller.signal.addEventListener('abort', (event) => event.stopImmediatePropagation());
+    onAbort(controller.signal, () => (calls += 1));
+    controller.abort();
+    expect(calls).toBe(1);
+  });
+});
+
 describe('a request with an AbortSignal', () => {
   it('ends as an abort when the signal fires, once', async () => {
     const { engine, clock, read } = startService();

@@ -64,16 +64,53 @@ describe('adopt', () => {
     expect(dropped()).toEqual({});
   });
 
-  it('gives the same request for the same span again', async () => {
+  it('gives the same request for the same span again while it is in flight', async () => {
     const service = startService();
     serve(service, (span) => {
       const request = service.vllm.adopt(span, { requestId: 'first' });
       expect(service.vllm.adopt(span, { requestId: 'second' })).toBe(request);
       expect(request.requestId).toBe('first');
       span.end();
-      expect(service.vllm.adopt(span)).toBe(request);
     });
     expect(endings(await service.read())).toEqual({ stop: 1 });
+  });
+
+  it('gives a further request of the same span a span of its own below it, and a sample of its own', async () => {
+    const service = startService();
+    serve(service, (span) => {
+      service.vllm.adopt(span).end('length');
+      const second = service.vllm.adopt(span);
+      expect(getRequest()).toBe(second);
+      recordPreemption();
+      expect(second.numPreemptions).toBe(1);
+      second.end('stop');
+      span.end();
+    });
+    expect(endings(await service.read())).toEqual({ stop: 1, length: 1 });
+    const [own, server] = service.traced.spans;
+    expect(own!.name).toBe('llm_request');
+    expect(own!.parentSpanContext?.spanId).toBe(server!.spanContext().spanId);
+  });
+
+  it('records a dropped one with several choices, too', async () => {
+    const service = startService();
+    (() => {
+      service.vllm.adopt(service.traced.tracer.startSpan('dropped'), { n: 2 });
+    })();
+    await collectUntil(() => service.vllm.status().requestsInFlight === 0);
+    expect(endings(await service.read())).toEqual({ abort: 2 });
+  });
+
+  it('leaves the error that the application gave its span alone', async () => {
+    const service = startService();
+    serve(service, (span) => {
+      service.vllm.adopt(span);
+      span.setAttribute('error.type', '503').setStatus({ code: 2, message: 'KV transfer timed out' });
+      span.end();
+    });
+    expect(service.traced.span.attributes['error.type']).toBe('503');
+    expect(service.traced.span.status).toEqual({ code: 2, message: 'KV transfer timed out' });
+    expect(endings(await service.read())).toEqual({ error: 1 });
   });
 
   it('lets the request end before its span, which goes on and ends without a second sample', async () => {

@@ -346,10 +346,36 @@ describe('a request that was dropped', () => {
     expect(endings(await read())).toEqual({ abort: 1 });
     clock.wall += 598;
     expect(endings(await read())).toEqual({ abort: 1 });
-    clock.wall += 2;
-    vllm.observe(message(3), clock.wall);
+    clock.wall += 10;
+    vllm.observe(message(3), 7);
     expect(vllm.status().requestsInFlight).toBe(0);
     expect(endings(await read())).toEqual({ abort: 2 });
+  });
+
+  it('is no orphan while outputs come for it, with tokens or without', async () => {
+    const { vllm, engine, clock } = startService();
+    vllm.observe(message(1, output('another', 1)));
+    (() => {
+      engine.startRequest({ requestId: 'r' });
+    })();
+    await collectThoroughly();
+    for (let round = 0; round < 5; round += 1) {
+      clock.wall += 599;
+      vllm.observe(message(2, output('r', 0)), clock.wall + 1_000_000);
+    }
+    expect(vllm.status().requestsInFlight).toBe(1);
+    vllm.disable();
+  });
+
+  it('takes no prefill for granted before its first token', async () => {
+    const { engine, read } = startService();
+    const request = engine.startRequest({ promptTokens: 500 });
+    request.recordTokens(0);
+    request.recordTokens(1, {
+      prefill: { num_prompt_tokens: 500, num_computed_tokens: 400, num_cached_tokens: 100 },
+    });
+    request.end();
+    expect((await read()).histogram('vllm:request_prefill_kv_computed_tokens').sum).toBe(400);
   });
 
   it('after its end leaves nothing behind', async () => {
