@@ -105,11 +105,16 @@ describe('adopt', () => {
     const service = startService();
     serve(service, (span) => {
       service.vllm.adopt(span);
-      span.setAttribute('error.type', '503').setStatus({ code: 2, message: 'KV transfer timed out' });
+      span
+        .setAttribute('error.type', '503')
+        .setStatus({ code: SpanStatusCode.ERROR, message: 'KV transfer timed out' });
       span.end();
     });
     expect(service.traced.span.attributes['error.type']).toBe('503');
-    expect(service.traced.span.status).toEqual({ code: 2, message: 'KV transfer timed out' });
+    expect(service.traced.span.status).toEqual({
+      code: SpanStatusCode.ERROR,
+      message: 'KV transfer timed out',
+    });
     expect(endings(await service.read())).toEqual({ error: 1 });
   });
 
