@@ -189,8 +189,8 @@ export class VllmInstrumentation {
   }
 
   /** Changes whether anything is recorded; everything else stands as constructed. */
-  setConfig(config: VllmInstrumentationConfig): void {
-    this.#configEnabled = config.enabled ?? true;
+  setConfig(config?: VllmInstrumentationConfig): void {
+    this.#configEnabled = config?.enabled ?? true;
     if (this.#configEnabled) this.enable();
     else this.disable();
   }

@@ -424,7 +424,7 @@ describe('enabled: false', () => {
     expect(vllm.getConfig()).toEqual({ enabled: false });
     engine.startRequest().end('error');
     expect(endings(await reader.read())).toEqual({ length: 1, abort: 1 });
-    vllm.setConfig({});
+    vllm.setConfig();
     expect(vllm.getConfig()).toEqual({ enabled: true });
     engine.startRequest().end('stop');
     expect(endings(await reader.read())).toEqual({ length: 1, abort: 1, stop: 1 });

@@ -13,7 +13,7 @@ const LIMIT_SHARE = 0.9;
 
 /**
  * Answers a request for metrics, whatever its path: 200 with the exposition in the format and encoding the request
- * prefers, 503 with the reason where there is none in time, 405 for methods other than GET and HEAD. Never rejects.
+ * prefers, 503 with the reason where there is none in time, 405 for methods other than GET and HEAD. Rejects only where the response itself can't be written to.
  *
  * @param maxMillis - The time limit; Prometheus' `X-Prometheus-Scrape-Timeout-Seconds` can only make it shorter.
  * @param expose - Collects within a time limit.

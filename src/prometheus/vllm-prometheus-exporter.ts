@@ -86,7 +86,8 @@ export class VllmPrometheusExporter extends MetricReader {
     }
     const expose = (limitMillis: number): Promise<Exposition> => this.#expose(limitMillis);
     this.getMetricsRequestHandler = (request, response) => {
-      void answerScrape(request, response, resolved.collectTimeoutMillis, expose);
+      // A response that can't be written to is of no more use.
+      answerScrape(request, response, resolved.collectTimeoutMillis, expose).catch(() => response.destroy());
     };
     const onError = (error: unknown): void => this.#onServerError(error);
     this.#server = new MetricsServer(resolved, this.getMetricsRequestHandler, onError);

@@ -324,3 +324,20 @@ const empty: MetricProducer['collect'] = async () => ({
   resourceMetrics: { resource: resourceFromAttributes({}), scopeMetrics: [] },
   errors: [],
 });
+
+describe('a response that cannot be written to', () => {
+  it('is dropped, and the service goes on', async () => {
+    const { exporter, text } = await startEndpoint();
+    const server = createServer((request, response) => {
+      response.writeHead = () => {
+        throw new Error('headers are taken');
+      };
+      exporter.getMetricsRequestHandler(request, response);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await expect(scrape(`http://127.0.0.1:${port}/`)).rejects.toThrow('socket hang up');
+    expect(await text()).toBe('');
+  });
+});
