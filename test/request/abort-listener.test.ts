@@ -65,6 +65,16 @@ describe('the listener of a signal', () => {
 });
 
 describe('a request with an AbortSignal', () => {
+  it('with several choices lets go of the signal with the last of them', () => {
+    const { engine } = startService();
+    const { signal } = new AbortController();
+    const { choices } = engine.startRequest({ n: 2, signal });
+    choices[0]!.end('stop');
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    choices[1]!.end('stop');
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
   it('ends as an abort when the signal fires, once', async () => {
     const { engine, clock, read } = startService();
     const controller = new AbortController();
