@@ -1,27 +1,31 @@
 import { catalogue } from '../src/metrics/catalogue/index.ts';
+import { connectorMetrics } from '../src/metrics/catalogue/connectors.ts';
+import { frontendMetrics } from '../src/metrics/catalogue/frontend.ts';
 import { requestMetrics } from '../src/metrics/catalogue/requests.ts';
 import { schedulerMetrics } from '../src/metrics/catalogue/scheduler.ts';
 import { tokenMetrics } from '../src/metrics/catalogue/tokens.ts';
 import { instrumentName, type HistogramMetric, type Metric } from '../src/metrics/metric.ts';
 
-/** Rows that nothing feeds yet; a test compares this with what an engine shows. */
-export const NOT_RECORDED: readonly Metric['name'][] = [
-  'vllm:mm_cache_queries',
-  'vllm:mm_cache_hits',
-  'vllm:engine_sleep_state',
-  'vllm:cache_config_info',
-  'vllm:lora_requests_info',
-  'vllm:kv_block_lifetime_seconds',
-  'vllm:kv_block_idle_before_evict_seconds',
-  'vllm:kv_block_reuse_gap_seconds',
-  'vllm:spec_decode_num_drafts',
-  'vllm:spec_decode_num_draft_tokens',
-  'vllm:spec_decode_num_accepted_tokens',
-  'vllm:spec_decode_num_accepted_tokens_per_pos',
-  'vllm:estimated_flops_per_gpu',
-  'vllm:estimated_read_bytes_per_gpu',
-  'vllm:estimated_write_bytes_per_gpu',
-];
+/** The metrics whose series do not exist as soon as the engine is known, by what they come with. */
+export const COMES_LATER: ReadonlyMap<string, readonly Metric['name'][]> = new Map([
+  ['the first statistics of them', ['vllm:num_requests_kv_fetch_by_stage']],
+  ['the first accepted or configured position', ['vllm:spec_decode_num_accepted_tokens_per_pos']],
+  ['`engine.recordCacheConfig`', ['vllm:cache_config_info']],
+  ['the option `maxLoras`, or the first request with a `loraName`', ['vllm:lora_requests_info']],
+  [
+    'the option `isDiffusion`, in the place of those of speculative decoding',
+    [
+      'vllm:diffusion_num_denoising_steps',
+      'vllm:diffusion_num_canvas_positions',
+      'vllm:diffusion_num_committed_tokens',
+    ],
+  ],
+  [
+    "the first statistics of the connector; Mooncake's by operation and status",
+    connectorMetrics.map(({ name }) => name),
+  ],
+  ['the first `vllm.recordToolCallParserInvocation`', frontendMetrics.map(({ name }) => name)],
+]);
 
 /** The text of docs/metrics.md. */
 export function metricsDocument(): string {
@@ -35,12 +39,15 @@ export function metricsDocument(): string {
     'with an instrument whose name has a dot in place of the colon; the Views of `vllmViews()` give the colon back.',
     'What each number means, rule by rule, is in [semantics.md](semantics.md).',
     '',
-    'This version does not record these yet, which have a row and a View all the same: ' +
-      `${NOT_RECORDED.map((name) => `\`${name}\``).join(', ')}.`,
+    'The series of an engine exist at zero as soon as it is known, but for these, which come with',
+    '',
+    ...[...COMES_LATER].map(([what, names]) => `- ${what}: ${nameAll(names)}`),
     '',
     ...section('Once per ended request', requestMetrics),
     ...section('While requests run', tokenMetrics),
     ...section('The scheduler', schedulerMetrics),
+    ...section('KV connectors', connectorMetrics),
+    ...section('The frontend', frontendMetrics),
     '## Buckets',
     '',
     'Upper bounds, inclusive; `+Inf` is implied.',
@@ -48,6 +55,10 @@ export function metricsDocument(): string {
     ...bucketRows(),
     '',
   ].join('\n');
+}
+
+function nameAll(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 function section(title: string, metrics: readonly Metric[]): string[] {

@@ -1,11 +1,19 @@
 export type { EngineMetrics } from './engine/engine-metrics.ts';
+export type { SleepLevel } from './engine/frontend-series.ts';
 export type {
+  CudagraphStat,
   EngineCoreEvent,
   EngineCoreOutput,
   EngineCoreOutputs,
+  KvCacheEvictionEvent,
+  MultiModalCacheStats,
+  PerfStats,
   PrefixCacheStats,
   SchedulerStats,
+  SpecDecodingStats,
+  Statistic,
 } from './engine/messages.ts';
+export type { ToolCallParserInvocation } from './engine/tool-call-parser-series.ts';
 export { VllmInstrumentation, type VllmInstrumentationConfig } from './instrumentation.ts';
 export { checkViews, type ViewConflict, type ViewSelector } from './metrics/check-views.ts';
 export type { DropCounts, DropReason } from './metrics/drops.ts';

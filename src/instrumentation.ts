@@ -6,24 +6,21 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api';
-import { Engine, type EngineSettings } from './engine/engine.ts';
+import { Engines } from './engine/engines.ts';
+import type { EngineSettings } from './engine/engine.ts';
 import type { EngineMetrics } from './engine/engine-metrics.ts';
 import type { EngineCoreOutputs } from './engine/messages.ts';
+import { ToolCallParserSeries, type ToolCallParserInvocation } from './engine/tool-call-parser-series.ts';
 import { Drops } from './metrics/drops.ts';
 import { SCOPE_NAME, SCOPE_VERSION } from './metrics/scope.ts';
 import { SeriesStore } from './metrics/series-store.ts';
 import { resolveOptions, type ResolvedOptions, type VllmInstrumentationOptions } from './options.ts';
 import { contextPropagates, PropagationCheck } from './propagation-check.ts';
+import { LoraRequests } from './request/lora-requests.ts';
 import { isTime, type AdoptOptions } from './request/request-options.ts';
 import type { VllmRequest } from './request/vllm-request.ts';
 import { enlist } from './shutdown-roster.ts';
 import type { VllmStatus } from './status.ts';
-
-/** The largest engine index: the engine's identity on the wire has two bytes. */
-const MAX_ENGINE_INDEX = 65_535;
-
-/** Bounds what messages with made-up indices can cost. */
-const MAX_ENGINES = 4096;
 
 /** The configuration that `getConfig` tells and `setConfig` changes. */
 export interface VllmInstrumentationConfig {
@@ -45,31 +42,32 @@ export class VllmInstrumentation {
   readonly #drops = new Drops();
   readonly #store: SeriesStore;
   readonly #settings: SharedSettings;
-  readonly #engines = new Map<number, Engine>();
+  readonly #engines: Engines;
   readonly #propagation = new PropagationCheck();
   // The provider that instruments were last made from; undefined while there is none.
   #connected: MeterProvider | undefined;
   // Set once a provider other than the global one was handed over: from then on the global one is not followed.
   #ownMeterProvider: MeterProvider | undefined;
   #configEnabled: boolean;
+  #toolCallParser: ToolCallParserSeries | undefined;
 
   /** @throws TypeError when an option is not what it may be. */
   constructor(options: VllmInstrumentationOptions) {
     this.#options = resolveOptions(options);
-    const { modelName, maxModelLen, clock, spanKind, enabled } = this.#options;
+    const { enabled, maxModelLen, clock, maxLoras } = this.#options;
     this.#store = new SeriesStore(this.#drops, maxModelLen, () => this.#beforeCollection());
     this.#configEnabled = enabled;
     this.#settings = {
-      modelName,
+      ...this.#options,
       store: this.#store,
       drops: this.#drops,
-      clock,
-      spanKind,
+      lora: new LoraRequests(this.#store, clock, maxLoras),
       tracer: trace.getTracer(SCOPE_NAME, SCOPE_VERSION),
       enabled: false,
       followProvider: () => this.#followGlobalProvider(),
       checkPropagation: () => this.#propagation.run(),
     };
+    this.#engines = new Engines(this.#settings);
     if (enabled) this.enable();
   }
 
@@ -82,12 +80,37 @@ export class VllmInstrumentation {
    */
   engine(index: number): EngineMetrics {
     this.#followGlobalProvider();
-    return this.#requireEngine(index).metrics;
+    return this.#engines.require(index);
   }
 
-  /** The indices of the engines known so far, ascending. */
+  /** The indices of the engines there are, ascending. */
   get engineIndices(): readonly number[] {
-    return [...this.#engines.keys()].toSorted((a, b) => a - b);
+    return this.#engines.indices;
+  }
+
+  /**
+   * Removes an engine: ends its requests in flight as aborts, and drops its series, which are in no scrape from then on.
+   * Messages that still come from it are counted; it comes back, at zero, when {@link engine} is called again.
+   *
+   * What is not in its last collection is lost. A push exporter of the SDK's own goes on exporting the last values with
+   * cumulative temporality: the readers of this package leave them out.
+   *
+   * @returns Whether there was such an engine.
+   */
+  removeEngine(index: number): boolean {
+    return this.#engines.remove(index);
+  }
+
+  /**
+   * Counts a run of the tool-call parser: once per choice, or once per delta of a streamed one. Never throws.
+   *
+   * The series of all combinations exist from the first call on.
+   */
+  recordToolCallParserInvocation(invocation: ToolCallParserInvocation): void {
+    if (!this.#settings.enabled) return;
+    this.#followGlobalProvider();
+    this.#toolCallParser ??= new ToolCallParserSeries(this.#store, this.#options.modelName, this.#drops);
+    this.#toolCallParser.record(invocation);
   }
 
   /**
@@ -106,10 +129,7 @@ export class VllmInstrumentation {
         this.#endOfDead(outputs.engine_index, this.#wallTime(receivedAt));
         return;
       }
-      const index = outputs.engine_index ?? 0;
-      const engine = this.#findEngine(index);
-      if (engine === undefined) this.#drops.count('invalidEngineIndex', index);
-      else engine.observe(outputs, this.#wallTime(receivedAt));
+      this.#engines.heardOf(outputs.engine_index ?? 0)?.observe(outputs, this.#wallTime(receivedAt));
     } catch (error) {
       // A decoder may find out that a field is broken only when it is read.
       this.#drops.count('malformedMessage', error);
@@ -128,7 +148,7 @@ export class VllmInstrumentation {
    */
   adopt(span: Span | undefined, options?: AdoptOptions): VllmRequest {
     const { engine: index = 0, ...requestOptions } = options ?? {};
-    const engine = this.#requireEngine(index);
+    const engine = this.#engines.require(index);
     if (isSpan(span)) return engine.adopt(span, requestOptions);
     if (span !== undefined && span !== null) this.#drops.count('invalidValue', span, 'the span to adopt');
     return engine.startRequest(requestOptions);
@@ -138,7 +158,7 @@ export class VllmInstrumentation {
   status(): VllmStatus {
     this.#followGlobalProvider();
     let requestsInFlight = 0;
-    for (const engine of this.#engines.values()) requestsInFlight += engine.requestsInFlight;
+    for (const engine of this.#engines.all()) requestsInFlight += engine.requestsInFlight;
     return {
       enabled: this.#settings.enabled,
       meterProvider: this.#store.connected,
@@ -162,7 +182,7 @@ export class VllmInstrumentation {
    */
   disable(): void {
     if (!this.#settings.enabled) return;
-    for (const engine of this.#engines.values()) engine.endAll('abort');
+    for (const engine of this.#engines.all()) engine.endAll('abort');
     this.#settings.enabled = false;
     // The numbers of counters and gauges are read at collection: they stay readable, and stand still.
   }
@@ -196,33 +216,16 @@ export class VllmInstrumentation {
   }
 
   #beforeCollection(): void {
-    for (const engine of this.#engines.values()) engine.beforeCollection();
+    for (const engine of this.#engines.all()) engine.beforeCollection();
+    this.#settings.lora.show();
   }
 
   /** @param index - Undefined where the message does not say which engine it was. */
   #endOfDead(index: number | undefined, receivedAt: number): void {
     if (!this.#settings.enabled) return;
-    for (const engine of this.#engines.values()) {
+    for (const engine of this.#engines.all()) {
       if (index === undefined || engine.index === index) engine.endAll('error', receivedAt);
     }
-  }
-
-  #requireEngine(index: number): Engine {
-    const engine = this.#findEngine(index);
-    if (engine !== undefined) return engine;
-    throw new TypeError(
-      `engine index must be a whole number from 0 to ${MAX_ENGINE_INDEX}, for at most ${MAX_ENGINES} engines; got ${String(index)}`,
-    );
-  }
-
-  #findEngine(index: number): Engine | undefined {
-    const known = this.#engines.get(index);
-    if (known !== undefined) return known;
-    if (!Number.isInteger(index) || index < 0 || index > MAX_ENGINE_INDEX) return undefined;
-    if (this.#engines.size >= MAX_ENGINES) return undefined;
-    const engine = new Engine(index, this.#settings);
-    this.#engines.set(index, engine);
-    return engine;
   }
 
   /** The metrics API has no proxy provider: instruments made before a provider is set would stay no-ops for ever. */

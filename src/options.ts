@@ -19,6 +19,22 @@ export interface VllmInstrumentationOptions {
   readonly enabled?: boolean | undefined;
   /** Kind of the requests' spans. Default `SpanKind.SERVER`, as in vLLM. */
   readonly spanKind?: SpanKind | undefined;
+  /**
+   * True starts a request at the first output of an id that no request has, for a frontend that does not call
+   * `startRequest` itself. Such requests have no samples of time to first token and end-to-end latency, since nobody
+   * saw them arrive, and none of what their parameters say. Default false: outputs of unknown ids are counted.
+   */
+  readonly trackUnknownRequests?: boolean | undefined;
+  /**
+   * True for a diffusion language model, whose engine reports its denoising in the fields of speculative decoding.
+   * Default false.
+   */
+  readonly isDiffusion?: boolean | undefined;
+  /**
+   * How many LoRA adapters an engine runs at a time (vLLM's `max_loras`), for the label `max_lora`. Default: not known,
+   * and then `vllm:lora_requests_info` appears with the first request that has an adapter.
+   */
+  readonly maxLoras?: number | undefined;
   /** The clocks to use where a caller gives no time. Default: those of this process. */
   readonly clock?: Clock | undefined;
 }
@@ -29,6 +45,9 @@ export interface ResolvedOptions {
   readonly maxModelLen: number | undefined;
   readonly enabled: boolean;
   readonly spanKind: SpanKind;
+  readonly trackUnknownRequests: boolean;
+  readonly isDiffusion: boolean;
+  readonly maxLoras: number | undefined;
   readonly clock: Clock;
 }
 
@@ -44,6 +63,9 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     maxModelLen,
     enabled = true,
     spanKind = SpanKind.SERVER,
+    trackUnknownRequests = false,
+    isDiffusion = false,
+    maxLoras,
     clock = SYSTEM_CLOCK,
   } = options;
   requireOption(
@@ -52,7 +74,15 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     modelName,
     isText(modelName),
   );
-  requireOption('enabled', 'true or false', enabled, typeof enabled === 'boolean');
+  for (const [name, value] of Object.entries({ enabled, trackUnknownRequests, isDiffusion })) {
+    requireOption(name, 'true or false', value, typeof value === 'boolean');
+  }
+  requireOption(
+    'maxLoras',
+    'a whole number of adapters, 1 or more',
+    maxLoras,
+    maxLoras === undefined || (Number.isSafeInteger(maxLoras) && maxLoras >= 1),
+  );
   requireOption(
     'spanKind',
     "one of the OpenTelemetry API's SpanKind values",
@@ -60,7 +90,16 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     typeof spanKind === 'number' && SpanKind[spanKind] !== undefined,
   );
   requireOption('clock', 'an object with wallSeconds() and monotonicSeconds()', clock, isClock(clock));
-  return Object.freeze({ modelName, maxModelLen: requireMaxModelLen(maxModelLen), enabled, spanKind, clock });
+  return Object.freeze({
+    modelName,
+    maxModelLen: requireMaxModelLen(maxModelLen),
+    enabled,
+    spanKind,
+    trackUnknownRequests,
+    isDiffusion,
+    maxLoras,
+    clock,
+  });
 }
 
 function isText(value: unknown): boolean {

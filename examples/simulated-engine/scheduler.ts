@@ -23,9 +23,9 @@ export interface ScheduledPart {
   readonly tokens: number;
 }
 
-type LookupCounts = Required<Omit<PrefixCacheStats, 'reset'>>;
+type LookupCounts = Record<Exclude<keyof PrefixCacheStats, 'reset' | 'hits_by_source'>, number>;
 
-const noLookups = (): { -readonly [name in keyof LookupCounts]: number } => ({
+const noLookups = (): LookupCounts => ({
   requests: 0,
   queries: 0,
   hits: 0,

@@ -1,20 +1,30 @@
 import { ProxyTracerProvider, type Span, type SpanKind, type Tracer } from '@opentelemetry/api';
 import type { Drops } from '../metrics/drops.ts';
-import type { SeriesAttributes } from '../metrics/series.ts';
+import { engineAdded, engineRemoved } from '../metrics/live-engines.ts';
+import type { SeriesAttributes } from '../metrics/series-attributes.ts';
+import type { SeriesGroup } from '../metrics/series-group.ts';
 import { SeriesStore } from '../metrics/series-store.ts';
 import type { Clock } from '../request/clock.ts';
 import type { FinishReason } from '../request/finish-reason.ts';
 import { LiveRequests } from '../request/live-requests.ts';
+import { LoraRequests } from '../request/lora-requests.ts';
 import type { RequestHost } from '../request/request-host.ts';
 import type { AdoptOptions, StartRequestOptions } from '../request/request-options.ts';
 import { RequestSeries } from '../request/request-series.ts';
 import { adoptSpan, startRequest } from '../request/start-request.ts';
 import type { VllmRequest } from '../request/vllm-request.ts';
-import { EngineMetrics } from './engine-metrics.ts';
-import type { EngineCoreOutputs, SchedulerStats } from './messages.ts';
+import { ConnectorRecorder } from './connector-recorder.ts';
+import type { EngineMetrics } from './engine-metrics.ts';
+import { FrontendSeries, type SleepLevel } from './frontend-series.ts';
+import { IdleRule } from './idle-rule.ts';
+import type { IntervalAccumulator } from './interval-accumulator.ts';
+import { KvFetchRecorder } from './kv-fetch-recorder.ts';
+import type { EngineCoreOutputs, MultiModalCacheStats, SchedulerStats } from './messages.ts';
 import { OutputsRecorder } from './outputs-recorder.ts';
 import { SchedulerSeries } from './scheduler-series.ts';
 import { SchedulerStatsRecorder } from './scheduler-stats-recorder.ts';
+import { SpecDecodeRecorder } from './spec-decode-recorder.ts';
+import { Statistics } from './statistics.ts';
 
 /** What the engines of one instrumentation share. */
 export interface EngineSettings {
@@ -23,6 +33,9 @@ export interface EngineSettings {
   readonly drops: Drops;
   readonly clock: Clock;
   readonly spanKind: SpanKind;
+  readonly trackUnknownRequests: boolean;
+  readonly isDiffusion: boolean;
+  readonly lora: LoraRequests;
   /** The tracer of the current provider. */
   readonly tracer: Tracer;
   readonly enabled: boolean;
@@ -33,33 +46,49 @@ export interface EngineSettings {
 }
 
 /** One engine: its series, the requests in flight on it, and what its messages do to both. */
-export class Engine {
+export class Engine implements EngineMetrics {
   readonly index: number;
-  /** What the application holds of this engine. */
-  readonly metrics: EngineMetrics;
   readonly #settings: EngineSettings;
+  readonly #base: SeriesAttributes;
+  readonly #group: SeriesGroup;
+  readonly #scheduler: SchedulerSeries;
+  readonly #frontend: FrontendSeries;
   readonly #host: RequestHost;
   readonly #outputs: OutputsRecorder;
   readonly #stats: SchedulerStatsRecorder;
+  readonly #accumulators = new Set<IntervalAccumulator>();
+  readonly #idle = new IdleRule();
+  #removed = false;
   #unrecordedHost: RequestHost | undefined;
 
   constructor(index: number, settings: EngineSettings) {
+    const { store, drops, modelName, isDiffusion, trackUnknownRequests } = settings;
+    const base = Object.freeze({ model_name: modelName, engine: String(index) });
+    const group = store.group();
+    const statistics = new Statistics(drops);
     this.index = index;
     this.#settings = settings;
-    const base = this.#attributes();
-    const scheduler = new SchedulerSeries(settings.store, base);
-    this.#host = makeHost(index, settings, new RequestSeries(settings.store, base));
-    this.#outputs = new OutputsRecorder(this.#host, scheduler.iterationTokens);
-    this.#stats = new SchedulerStatsRecorder(scheduler, settings.drops);
-    this.metrics = new EngineMetrics(this);
+    this.#base = base;
+    this.#group = group;
+    this.#scheduler = new SchedulerSeries(group, base);
+    this.#frontend = new FrontendSeries(group, base, statistics);
+    this.#host = makeHost(index, settings, new RequestSeries(group, base), settings.lora);
+    this.#outputs = new OutputsRecorder(this.#host, this.#scheduler.iterationTokens, trackUnknownRequests);
+    const optional = {
+      specDecode: new SpecDecodeRecorder(group, base, isDiffusion, statistics, this.#accumulators),
+      connectors: new ConnectorRecorder(group, base, statistics, this.#accumulators),
+      kvFetch: new KvFetchRecorder(group, base, statistics),
+    };
+    this.#stats = new SchedulerStatsRecorder(this.#scheduler, optional, statistics, this.#accumulators);
+    engineAdded(base);
   }
 
   get requestsInFlight(): number {
     return this.#host.live.size;
   }
 
-  startRequest(options: StartRequestOptions): VllmRequest {
-    return startRequest(this.#hostOfNewRequest(), options);
+  startRequest(options?: StartRequestOptions): VllmRequest {
+    return startRequest(this.#hostOfNewRequest(), options ?? {});
   }
 
   adopt(span: Span, options: AdoptOptions): VllmRequest {
@@ -68,19 +97,68 @@ export class Engine {
 
   /** Applies one message of this engine. Never throws. */
   observe(message: EngineCoreOutputs, receivedAt: number): void {
-    if (!this.#settings.enabled) return;
-    this.#settings.followProvider();
+    if (!this.#records()) return;
+    this.#idle.heard();
     this.#outputs.record(message, receivedAt);
-    const { orphans } = this.#host.live;
+    const { orphans, size } = this.#host.live;
+    if (size > 0) this.#idle.used();
     if (orphans.size > 0) orphans.sweepNowAndThen(this.#settings.clock.wallSeconds());
     const stats = message.scheduler_stats;
     if (stats !== undefined && stats !== null) this.#recordStats(stats);
   }
 
   recordSchedulerStats(stats: SchedulerStats): void {
-    if (!this.#settings.enabled) return;
-    this.#settings.followProvider();
+    if (!this.#records()) return;
+    this.#idle.heard();
     this.#recordStats(stats);
+  }
+
+  recordCacheConfig(config: Readonly<Record<string, unknown>>): void {
+    this.#guarded(() => this.#frontend.recordCacheConfig(config));
+  }
+
+  recordSleep(level: SleepLevel): void {
+    this.#guarded(() => this.#frontend.recordSleep(level));
+  }
+
+  recordWake(): void {
+    this.#guarded(() => this.#frontend.recordWake());
+  }
+
+  recordMultiModalCacheStats(stats: MultiModalCacheStats): void {
+    this.#guarded(() => this.#frontend.recordMultiModalCacheStats(stats));
+  }
+
+  /** Ends requests that nobody will end any more, and repairs stale gauges; before a collection, so that it shows them. */
+  beforeCollection(): void {
+    const { clock, enabled } = this.#settings;
+    this.#host.live.orphans.sweep(clock.wallSeconds());
+    if (enabled && this.#idle.applies(this.requestsInFlight, clock.monotonicSeconds())) this.#stats.setIdle();
+  }
+
+  /**
+   * Ends every request in flight.
+   *
+   * @param receivedAt - Wall clock, seconds since the epoch. Default: now.
+   */
+  endAll(reason: FinishReason, receivedAt?: number): void {
+    for (const request of this.#host.live.all()) request.end(reason, { receivedAt });
+  }
+
+  /** Drops the series. To be called after {@link endAll}; requests that are started later are recorded nowhere. */
+  close(): void {
+    this.#removed = true;
+    this.#group.close();
+    this.#accumulators.clear();
+    engineRemoved(this.#base);
+  }
+
+  /** Whether something is to be recorded now. */
+  #records(): boolean {
+    if (this.#removed) this.#settings.drops.count('removedEngine', this.index);
+    if (this.#removed || !this.#settings.enabled) return false;
+    this.#settings.followProvider();
+    return true;
   }
 
   #recordStats(stats: SchedulerStats): void {
@@ -95,38 +173,39 @@ export class Engine {
     }
   }
 
-  /** Ends requests that nobody will end any more; before a collection, so that they are in it. */
-  beforeCollection(): void {
-    this.#host.live.orphans.sweep(this.#settings.clock.wallSeconds());
+  #guarded(record: () => void): void {
+    if (!this.#records()) return;
+    try {
+      record();
+    } catch (error) {
+      this.#settings.drops.count('malformedMessage', error);
+    }
   }
 
-  /**
-   * Ends every request in flight.
-   *
-   * @param receivedAt - Wall clock, seconds since the epoch. Default: now.
-   */
-  endAll(reason: FinishReason, receivedAt?: number): void {
-    for (const request of this.#host.live.all()) request.end(reason, { receivedAt });
-  }
-
-  /** Requests of a disabled instrumentation work like any other and are recorded nowhere. */
+  /** Requests of a disabled instrumentation, or a removed engine, work like any other and are recorded nowhere. */
   #hostOfNewRequest(): RequestHost {
     this.#settings.checkPropagation();
-    this.#settings.followProvider();
-    if (this.#settings.enabled) return this.#host;
+    if (this.#records()) {
+      this.#idle.used();
+      return this.#host;
+    }
+    const { drops, clock } = this.#settings;
+    const store = new SeriesStore(drops, undefined);
     return (this.#unrecordedHost ??= makeHost(
       this.index,
       { ...this.#settings, tracer: new ProxyTracerProvider().getTracer('disabled') },
-      new RequestSeries(new SeriesStore(this.#settings.drops, undefined), this.#attributes()),
+      new RequestSeries(store.group(), this.#base),
+      new LoraRequests(store, clock, undefined),
     ));
-  }
-
-  #attributes(): SeriesAttributes {
-    return Object.freeze({ model_name: this.#settings.modelName, engine: String(this.index) });
   }
 }
 
-function makeHost(index: number, settings: EngineSettings, series: RequestSeries): RequestHost {
+function makeHost(
+  index: number,
+  settings: EngineSettings,
+  series: RequestSeries,
+  lora: LoraRequests,
+): RequestHost {
   const { modelName, drops, clock, spanKind, followProvider } = settings;
   return {
     index,
@@ -136,6 +215,7 @@ function makeHost(index: number, settings: EngineSettings, series: RequestSeries
     spanKind,
     followProvider,
     series,
+    lora,
     live: new LiveRequests(),
     outputsObserved: false,
     get tracer() {

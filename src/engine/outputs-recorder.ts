@@ -1,20 +1,24 @@
-import type { HistogramSeries } from '../metrics/series.ts';
 import { ROOT_CONTEXT } from '@opentelemetry/api';
+import type { HistogramSeries } from '../metrics/histogram-series.ts';
 import type { EngineRequest } from '../request/engine-request.ts';
 import { finishReasonOf } from '../request/finish-reason.ts';
 import { requestEventOf } from '../request/request-event.ts';
 import type { RequestHost } from '../request/request-host.ts';
 import { isTime, isTokenCount } from '../request/request-options.ts';
+import { trackRequest } from '../request/start-request.ts';
 import type { EngineCoreEvent, EngineCoreOutput, EngineCoreOutputs } from './messages.ts';
 
 /** Hands the outputs of one engine's messages to its requests. A part that can't be read costs no other its sample. */
 export class OutputsRecorder {
   readonly #host: RequestHost;
   readonly #iterationTokens: HistogramSeries;
+  readonly #tracksUnknown: boolean;
 
-  constructor(host: RequestHost, iterationTokens: HistogramSeries) {
+  /** @param tracksUnknown - Whether an output of an id that is not known starts a request. */
+  constructor(host: RequestHost, iterationTokens: HistogramSeries, tracksUnknown: boolean) {
     this.#host = host;
     this.#iterationTokens = iterationTokens;
+    this.#tracksUnknown = tracksUnknown;
   }
 
   /** @param receivedAt - Wall clock, checked. */
@@ -45,11 +49,8 @@ export class OutputsRecorder {
       this.#host.drops.count('malformedMessage', output, 'an output');
       return 0;
     }
-    const request = this.#host.live.get(output.request_id);
-    if (request === undefined) {
-      this.#host.drops.count('unknownRequest', output.request_id);
-      return 0;
-    }
+    const request = this.#host.live.get(output.request_id) ?? this.#unknown(output, receivedAt);
+    if (request === undefined) return 0;
     if (this.#host.live.orphans.size > 0) this.#host.live.orphans.touch(request);
     const generated = this.#tokenCount(output.new_token_ids);
     request.countTokens(generated);
@@ -60,6 +61,17 @@ export class OutputsRecorder {
     const reason = output.finish_reason;
     if (reason !== undefined && reason !== null) this.#end(request, reason, receivedAt);
     return computed + generated;
+  }
+
+  /** A request for an output of an id that no live one has; undefined where there is to be none. */
+  #unknown(output: EngineCoreOutput, receivedAt: number): EngineRequest | undefined {
+    const { request_id: id } = output;
+    const { live, drops } = this.#host;
+    if (live.endedLately(id)) drops.count('afterEnd', id, 'an output of request');
+    else if (this.#tracksUnknown && typeof id === 'string' && id !== '') {
+      return trackRequest(this.#host, id, receivedAt, output.trace_headers);
+    } else drops.count('unknownRequest', id);
+    return undefined;
   }
 
   #applyEvents(request: EngineRequest, events: readonly EngineCoreEvent[]): void {
@@ -75,7 +87,7 @@ export class OutputsRecorder {
     const reason = finishReasonOf(code);
     // A reason that is not known yet ended the request all the same.
     if (reason === undefined) this.#host.drops.count('unknownFinishReason', code);
-    request.end(reason ?? 'stop', { receivedAt });
+    request.endByEngine(reason ?? 'stop', receivedAt);
   }
 
   /** A request that the engine let go without a last output had been aborted. */
@@ -83,7 +95,12 @@ export class OutputsRecorder {
     this.#host.outputsObserved = true;
     try {
       if (typeof ids === 'string') throw new TypeError('finished_requests is a string');
-      for (const id of ids) this.#host.live.get(id)?.end('abort', { receivedAt });
+      const { live } = this.#host;
+      for (const id of ids) {
+        // Where a request of this id ended before, it is that one that the engine let go: the client may have sent the
+        // same id again since.
+        if (!live.forgetEnded(id)) live.get(id)?.endByEngine('abort', receivedAt);
+      }
     } catch (error) {
       this.#host.drops.count('malformedMessage', error);
     }

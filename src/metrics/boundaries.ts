@@ -27,6 +27,11 @@ export const KV_BLOCK_SECONDS_BOUNDARIES: readonly number[] = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800,
 ];
 
+/** Bucket bounds, in bytes, for one move of KV blocks to or from an offload tier: 1 to 200 MB. */
+export const OFFLOAD_BYTES_BOUNDARIES: readonly number[] = [1, 5, 10, 20, 40, 60, 80, 100, 150, 200].map(
+  (megabytes) => megabytes * 1e6,
+);
+
 /**
  * The series 1, 2, 5, 10, 20, 50, … up to the largest value that is not above `max`: the rule by which vLLM's
  * Python frontend sizes its token buckets to the model's context length.

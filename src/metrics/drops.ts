@@ -10,6 +10,7 @@ import { warn } from './warn.ts';
  * - `invalidValue`: a count, time or statistic that is negative, not finite or of the wrong type;
  * - `unknownEvent`, `unknownFinishReason`: a code this version does not know;
  * - `invalidEngineIndex`: a message whose engine index is no whole number from 0 to 65535;
+ * - `removedEngine`: a message of an engine that was removed, or a request started on one;
  * - `ambiguousChoice`: an event for a request with several choices that did not say for which;
  * - `malformedMessage`: a message, or a part of one, that is no object of its kind;
  * - `providerError`: a meter, instrument or span that threw.
@@ -22,6 +23,7 @@ export type DropReason =
   | 'unknownEvent'
   | 'unknownFinishReason'
   | 'invalidEngineIndex'
+  | 'removedEngine'
   | 'ambiguousChoice'
   | 'malformedMessage'
   | 'providerError';
@@ -39,6 +41,7 @@ export class Drops {
     unknownEvent: 0,
     unknownFinishReason: 0,
     invalidEngineIndex: 0,
+    removedEngine: 0,
     ambiguousChoice: 0,
     malformedMessage: 0,
     providerError: 0,

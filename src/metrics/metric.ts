@@ -16,6 +16,8 @@ interface MetricBase {
   readonly labelValues?: Readonly<Record<string, readonly string[]>>;
   /** Where the remaining labels come from, for metrics whose label names vary by deployment. */
   readonly openLabels?: string;
+  /** True where label values are texts of the deployment, so that there is no telling how many series come. */
+  readonly freeLabelValues?: true;
 }
 
 /** A sum that only grows; exposed with `_total`. */
@@ -51,4 +53,9 @@ export const BASE_LABELS: readonly string[] = ['model_name', 'engine'];
  */
 export function instrumentName(metric: Pick<Metric, 'name'>): string {
   return metric.name.replace(':', '.');
+}
+
+/** The row of a counter without labels of its own. */
+export function perEngineCounter(name: Metric['name'], unit: string, description: string): CounterMetric {
+  return { name, kind: 'counter', labels: BASE_LABELS, unit, description };
 }

@@ -1,7 +1,7 @@
 import type { BatchObservableResult, Meter, MeterProvider, Observable } from '@opentelemetry/api';
 import { catalogue } from './catalogue/index.ts';
 import { instrumentName, type Metric } from './metric.ts';
-import type { SeriesAttributes } from './series.ts';
+import type { SeriesAttributes } from './series-attributes.ts';
 
 /** What one instrumentation shows of its counters and gauges. */
 export interface NumberSource {

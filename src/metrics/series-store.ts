@@ -5,7 +5,11 @@ import type { Drops } from './drops.ts';
 import { instrumentName, type HistogramMetric, type Metric } from './metric.ts';
 import { SCOPE_NAME, SCOPE_VERSION } from './scope.ts';
 import { numberObserverOf, type NumberObserver, type NumberSource } from './number-observer.ts';
-import { HistogramSeries, NumberSeries, type SeriesAttributes } from './series.ts';
+import { CounterSeries } from './counter-series.ts';
+import { GaugeSeries } from './gauge-series.ts';
+import { HistogramSeries } from './histogram-series.ts';
+import type { SeriesAttributes } from './series-attributes.ts';
+import { SeriesGroup } from './series-group.ts';
 
 /** The instruments of one provider, and the way back out of it. */
 interface Connection {
@@ -22,7 +26,7 @@ export class SeriesStore implements NumberSource {
   readonly #drops: Drops;
   readonly #maxModelLen: number | undefined;
   readonly #beforeCollection: () => void;
-  readonly #numbers = new Map<string, Set<NumberSeries>>();
+  readonly #numbers = new Map<string, Set<CounterSeries | GaugeSeries>>();
   readonly #histograms = new Map<string, Set<HistogramSeries>>();
   #connection: Connection | undefined;
 
@@ -46,19 +50,38 @@ export class SeriesStore implements NumberSource {
     return this.#connection !== undefined && this.#connection.meter !== createNoopMeter();
   }
 
-  /** A new series of the counter, gauge or info metric `name`; it exists at 0 from the next collection on. */
-  number(name: Metric['name'], attributes: SeriesAttributes): NumberSeries {
-    const series = new NumberSeries(attributes);
-    setOf(this.#numbers, name).add(series);
+  /** An empty group, whose series are added and dropped together. */
+  group(): SeriesGroup {
+    return new SeriesGroup(this);
+  }
+
+  /**
+   * A new series of a counter; it exists at 0 from the next collection on.
+   *
+   * @throws TypeError where the catalogue has no such metric of this kind; so do the others.
+   */
+  counter(name: Metric['name'], attributes: SeriesAttributes): CounterSeries {
+    return added(this.#numbers, name, new CounterSeries(attributes));
+  }
+
+  /** A new series of a gauge or info metric; it exists at 0 from the next collection on. */
+  gauge(name: Metric['name'], attributes: SeriesAttributes): GaugeSeries {
+    return added(this.#numbers, name, new GaugeSeries(attributes));
+  }
+
+  /** A new series of a histogram, connected to the current provider. */
+  histogram(name: Metric['name'], attributes: SeriesAttributes): HistogramSeries {
+    const series = added(this.#histograms, name, new HistogramSeries(attributes, this.#drops));
+    series.connect(this.#connection?.histograms.get(name));
     return series;
   }
 
-  /** A new series of the histogram `name`, connected to the current provider. */
-  histogram(name: Metric['name'], attributes: SeriesAttributes): HistogramSeries {
-    const series = new HistogramSeries(attributes, this.#drops);
-    setOf(this.#histograms, name).add(series);
-    series.connect(this.#connection?.histograms.get(name));
-    return series;
+  /** Drops a series: it is in no further collection of a reader that asks for what is current. */
+  drop(name: Metric['name'], series: Series): void {
+    if (series instanceof HistogramSeries) {
+      setOf(this.#histograms, name).delete(series);
+      series.close();
+    } else setOf(this.#numbers, name).delete(series);
   }
 
   /** Records and shows through `provider` from now on; whatever was connected before is left. Never throws. */
@@ -95,7 +118,7 @@ export class SeriesStore implements NumberSource {
     this.#beforeCollection();
   }
 
-  numbers(name: string): Iterable<NumberSeries> {
+  numbers(name: string): Iterable<CounterSeries | GaugeSeries> {
     return this.#numbers.get(name) ?? [];
   }
 
@@ -110,6 +133,18 @@ export class SeriesStore implements NumberSource {
       advice: { explicitBucketBoundaries: [...boundariesFor(metric, this.#maxModelLen)] },
     });
   }
+}
+
+/** A series of any kind. */
+export type Series = CounterSeries | GaugeSeries | HistogramSeries;
+
+function added<Kind extends Series>(
+  sets: ReadonlyMap<string, Set<Series>>,
+  name: string,
+  series: Kind,
+): Kind {
+  setOf(sets, name).add(series);
+  return series;
 }
 
 function setOf<T>(sets: ReadonlyMap<string, Set<T>>, name: string): Set<T> {

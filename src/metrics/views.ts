@@ -20,7 +20,10 @@ export interface VllmView {
   name: string;
   instrumentName: string;
   meterName: string;
-  /** Far above what this package makes, which bounds its engines itself: the SDK's default is 2000 series. */
+  /**
+   * Far above what this package makes, which bounds its engines itself: the SDK's default is 2000 series. Lower where
+   * label values are free text, of which the SDK forgets none.
+   */
   aggregationCardinalityLimit: number;
   aggregation?: {
     /** `AggregationType.EXPLICIT_BUCKET_HISTOGRAM`. */
@@ -48,7 +51,7 @@ function toView(metric: Metric, maxModelLen: number | undefined): VllmView {
     name: metric.name,
     instrumentName: instrumentName(metric),
     meterName: SCOPE_NAME,
-    aggregationCardinalityLimit: 2 ** 20,
+    aggregationCardinalityLimit: metric.freeLabelValues ? 2 ** 14 : 2 ** 20,
   };
   // Without explicit buckets the SDK takes the instrument's advice, which knows the instrumentation's own length.
   const adviceDecides =

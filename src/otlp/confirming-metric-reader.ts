@@ -2,8 +2,12 @@ import {
   PeriodicExportingMetricReader,
   type CollectionResult,
   type MetricCollectOptions,
+  type MetricData,
   type PeriodicExportingMetricReaderOptions,
+  type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
+import { withoutRemovedEngines } from '../metrics/live-engines.ts';
+import { SCOPE_NAME } from '../metrics/scope.ts';
 import { Confirmation, type FlushOutcome } from './confirmation.ts';
 import { Delivery } from './delivery.ts';
 import { WatchedExporter } from './watched-exporter.ts';
@@ -76,8 +80,9 @@ export class ConfirmingMetricReader extends PeriodicExportingMetricReader {
     for (const confirmation of this.#deliveries.confirmations) confirmation.follow(delivery);
     try {
       const result = await super.collect(options);
-      delivery.collect(result.resourceMetrics);
-      return result;
+      const resourceMetrics = current(result.resourceMetrics);
+      delivery.collect(resourceMetrics);
+      return { ...result, resourceMetrics };
     } catch (error) {
       delivery.fail(error);
       throw error;
@@ -93,6 +98,21 @@ export class ConfirmingMetricReader extends PeriodicExportingMetricReader {
       this.#deliveries.confirmations.delete(confirmation);
     }
   }
+}
+
+/** Without the engines that have been removed, of which the SDK forgets none. */
+function current(collected: ResourceMetrics): ResourceMetrics {
+  const scopeMetrics = collected.scopeMetrics.map((scope) =>
+    scope.scope.name === SCOPE_NAME ? { ...scope, metrics: scope.metrics.map(currentPoints) } : scope,
+  );
+  return { ...collected, scopeMetrics };
+}
+
+function currentPoints(metric: MetricData): MetricData {
+  const points: readonly object[] = withoutRemovedEngines<MetricData['dataPoints'][number]>(
+    metric.dataPoints,
+  );
+  return points === metric.dataPoints ? metric : ({ ...metric, dataPoints: points } as MetricData);
 }
 
 /** Shared by the reader and the exporter that it wraps before it has a `this`. */

@@ -1,10 +1,12 @@
 import {
   AggregationTemporality,
   DataPointType,
+  type DataPoint,
   type MetricData,
   type ResourceMetrics,
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics';
+import { withoutRemovedEngines } from '../metrics/live-engines.ts';
 import { SCOPE_NAME } from '../metrics/scope.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import type { FamilyType } from './family-name.ts';
@@ -38,8 +40,10 @@ export class FamilyMerger {
     const owners = new Map(first.map(({ name, type }) => [name, identify(name, type)]));
     for (const { scope, metrics } of scopes) {
       for (const metric of metrics) {
-        if (scope.name === SCOPE_NAME) this.#checkViews(metric);
-        if (this.#isExposable(metric)) this.#add(metric, this.#streamOf(metric, scope), families, owners);
+        const isOurs = scope.name === SCOPE_NAME;
+        if (isOurs) this.#checkViews(metric);
+        if (this.#isExposable(metric))
+          this.#add(metric, isOurs, this.#streamOf(metric, scope), families, owners);
       }
     }
     return [...first, ...families.values()];
@@ -47,6 +51,7 @@ export class FamilyMerger {
 
   #add(
     metric: ExposableMetric,
+    isOurs: boolean,
     stream: MetricStream,
     families: Map<string, OpenFamily>,
     owners: Map<string, string>,
@@ -71,8 +76,12 @@ export class FamilyMerger {
     family.unit ||= unit;
     family.members.push(
       metric.dataPointType === DataPointType.HISTOGRAM
-        ? new MetricPoints(metric.dataPoints, (attributes) => stream.histogramLines(attributes))
-        : new MetricPoints(metric.dataPoints, (attributes) => stream.numberLines(attributes)),
+        ? new MetricPoints(current(metric.dataPoints, isOurs), (attributes) =>
+            stream.histogramLines(attributes),
+          )
+        : new MetricPoints(current(metric.dataPoints, isOurs), (attributes) =>
+            stream.numberLines(attributes),
+          ),
     );
   }
 
@@ -112,6 +121,10 @@ export class FamilyMerger {
       `the metric ${metric.descriptor.name} lacks vLLM's name: the MeterProvider has no Views of this package. Add them: new MeterProvider({ views: [...vllmViews()], readers: [exporter] }), with vllmViews from 'opentelemetry-instrumentation-vllm'`,
     );
   }
+}
+
+function current<Value>(points: readonly DataPoint<Value>[], isOurs: boolean): readonly DataPoint<Value>[] {
+  return isOurs ? withoutRemovedEngines(points) : points;
 }
 
 function identify(name: string, type: FamilyType): string {

@@ -1,4 +1,4 @@
-import { AggregationTemporality, MetricReader } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, InstrumentType, MetricReader } from '@opentelemetry/sdk-metrics';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerScrape } from './answer-scrape.ts';
 import { withDeadline } from './deadline.ts';
@@ -76,7 +76,11 @@ export class VllmPrometheusExporter extends MetricReader {
   constructor(options: VllmPrometheusExporterOptions = {}) {
     const resolved = resolveExporterOptions(options);
     super({
-      aggregationTemporalitySelector: () => AggregationTemporality.CUMULATIVE,
+      // A gauge has no temporality; what the SDK does by it is whether series that are no longer observed stay for ever.
+      aggregationTemporalitySelector: (instrument) =>
+        instrument === InstrumentType.OBSERVABLE_GAUGE
+          ? AggregationTemporality.DELTA
+          : AggregationTemporality.CUMULATIVE,
       metricProducers: [...resolved.metricProducers],
     });
     this.#options = resolved;

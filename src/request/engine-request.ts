@@ -1,5 +1,6 @@
 import type { HrTime, Span, TimeInput } from '@opentelemetry/api';
 import { isFinishReason, type FinishReason } from './finish-reason.ts';
+import type { LoraPhase } from './lora-requests.ts';
 import type { PrefillStats } from './prefill-stats.ts';
 import type { RequestEvent } from './request-event.ts';
 import type { RequestHost } from './request-host.ts';
@@ -31,11 +32,14 @@ export class EngineRequest implements RequestLifecycle {
   readonly #tracker: RequestTracker;
   readonly #span: RequestSpan;
   readonly #onChoiceEnd: ((end: RequestEnd) => void) | undefined;
+  readonly #loraName: string | undefined;
+  #loraPhase: LoraPhase;
   #ended = false;
   #removeAbortListener: (() => void) | undefined;
 
   /**
    * @param onChoiceEnd - Called at the end of a request that is one choice of several.
+   * @param arrivalTime - Wall clock, seconds since the epoch; NaN where nobody saw it arrive.
    * @param adopted - Whether `span` is the application's, which then ends it.
    */
   constructor(
@@ -47,7 +51,7 @@ export class EngineRequest implements RequestLifecycle {
     adopted: boolean,
     onChoiceEnd: ((end: RequestEnd) => void) | undefined,
   ) {
-    const { promptTokens, maxTokens, response } = parameters;
+    const { promptTokens, maxTokens, loraName, response } = parameters;
     this.host = host;
     this.id = id;
     this.#onChoiceEnd = onChoiceEnd;
@@ -55,6 +59,8 @@ export class EngineRequest implements RequestLifecycle {
     this.#span = new RequestSpan(span, !adopted, host.drops, response, (reason, endTime) =>
       this.#endWithSpan(reason, endTime),
     );
+    this.#loraName = loraName;
+    if (loraName !== undefined) host.lora.start();
     if (!host.live.add(id, this)) host.drops.count('duplicateRequestId', id);
   }
 
@@ -99,6 +105,7 @@ export class EngineRequest implements RequestLifecycle {
       return false;
     }
     this.#tracker.recordEvent(event, timestamp);
+    if (this.#loraName !== undefined) this.#moveLora(event === 'scheduled' ? 'running' : 'waiting');
     if (event === 'preempted') this.#span.addPreemption(this.#tracker.numPreemptions, timestamp);
     return true;
   }
@@ -153,6 +160,15 @@ export class EngineRequest implements RequestLifecycle {
     return this.#finish(reason, receivedAt, options.error, toHrTime(receivedAt));
   }
 
+  /**
+   * {@link end} by a message of the engine.
+   *
+   * @param receivedAt - Wall clock, checked.
+   */
+  endByEngine(reason: FinishReason, receivedAt: number): void {
+    this.#finish(reason, receivedAt, undefined, toHrTime(receivedAt));
+  }
+
   lost(): void {
     if (this.host.outputsObserved) this.host.live.orphans.add(this, this.host.clock.wallSeconds());
     else this.end('abort');
@@ -175,6 +191,8 @@ export class EngineRequest implements RequestLifecycle {
     const reason = this.#knownReason(given);
     const tracker = this.#tracker;
     this.host.live.remove(this.id, this);
+    if (this.host.outputsObserved) this.host.live.rememberEnded(this.id);
+    if (this.#loraName !== undefined) this.#moveLora(undefined);
     this.host.followProvider();
     this.#removeAbortListener?.();
     this.#removeAbortListener = undefined;
@@ -201,6 +219,11 @@ export class EngineRequest implements RequestLifecycle {
     const { series } = this.host;
     series.requestParamsN.record(1, this.#span.metricContext);
     series.requestMaxGenerationTokens.record(this.#tracker.generatedTokens, this.#span.metricContext);
+  }
+
+  #moveLora(to: LoraPhase): void {
+    if (this.#loraName !== undefined) this.host.lora.move(this.#loraName, this.#loraPhase, to);
+    this.#loraPhase = to;
   }
 
   #accepts(what: string): boolean {

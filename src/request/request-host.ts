@@ -2,6 +2,7 @@ import type { SpanKind, Tracer } from '@opentelemetry/api';
 import type { Drops } from '../metrics/drops.ts';
 import type { Clock } from './clock.ts';
 import type { LiveRequests } from './live-requests.ts';
+import type { LoraRequests } from './lora-requests.ts';
 import type { RequestSeries } from './request-series.ts';
 
 /** What a request needs of the engine it runs on. */
@@ -10,6 +11,7 @@ export interface RequestHost {
   readonly modelName: string;
   readonly series: RequestSeries;
   readonly live: LiveRequests;
+  readonly lora: LoraRequests;
   readonly drops: Drops;
   readonly clock: Clock;
   readonly spanKind: SpanKind;

@@ -1,18 +1,20 @@
-import type { HistogramSeries, NumberSeries, SeriesAttributes } from '../metrics/series.ts';
-import type { SeriesStore } from '../metrics/series-store.ts';
+import type { CounterSeries } from '../metrics/counter-series.ts';
+import type { HistogramSeries } from '../metrics/histogram-series.ts';
+import type { SeriesAttributes } from '../metrics/series-attributes.ts';
+import type { SeriesGroup } from '../metrics/series-group.ts';
 import { FINISH_REASONS, type FinishReason } from './finish-reason.ts';
 
 /** The series that requests of one engine move, resolved once. */
 export class RequestSeries {
-  readonly numPreemptions: NumberSeries;
-  readonly generationTokens: NumberSeries;
-  readonly promptTokens: NumberSeries;
-  readonly promptTokensCached: NumberSeries;
-  readonly promptTokensComputed: NumberSeries;
-  readonly promptTokensLocalHit: NumberSeries;
-  readonly promptTokensExternal: NumberSeries;
-  readonly corrupted: NumberSeries;
-  readonly success: Readonly<Record<FinishReason, NumberSeries>>;
+  readonly numPreemptions: CounterSeries;
+  readonly generationTokens: CounterSeries;
+  readonly promptTokens: CounterSeries;
+  readonly promptTokensCached: CounterSeries;
+  readonly promptTokensComputed: CounterSeries;
+  readonly promptTokensLocalHit: CounterSeries;
+  readonly promptTokensExternal: CounterSeries;
+  readonly corrupted: CounterSeries;
+  readonly success: Readonly<Record<FinishReason, CounterSeries>>;
 
   readonly timeToFirstToken: HistogramSeries;
   readonly interTokenLatency: HistogramSeries;
@@ -32,39 +34,39 @@ export class RequestSeries {
   readonly decodeTime: HistogramSeries;
 
   /** @param base - The `model_name` and `engine` of the engine. */
-  constructor(store: SeriesStore, base: SeriesAttributes) {
-    const bySource = (source: string): NumberSeries =>
-      store.number('vllm:prompt_tokens_by_source', Object.freeze({ ...base, source }));
-    this.numPreemptions = store.number('vllm:num_preemptions', base);
-    this.generationTokens = store.number('vllm:generation_tokens', base);
-    this.promptTokens = store.number('vllm:prompt_tokens', base);
-    this.promptTokensCached = store.number('vllm:prompt_tokens_cached', base);
+  constructor(group: SeriesGroup, base: SeriesAttributes) {
+    const bySource = (source: string): CounterSeries =>
+      group.counter('vllm:prompt_tokens_by_source', Object.freeze({ ...base, source }));
+    this.numPreemptions = group.counter('vllm:num_preemptions', base);
+    this.generationTokens = group.counter('vllm:generation_tokens', base);
+    this.promptTokens = group.counter('vllm:prompt_tokens', base);
+    this.promptTokensCached = group.counter('vllm:prompt_tokens_cached', base);
     this.promptTokensComputed = bySource('local_compute');
     this.promptTokensLocalHit = bySource('local_cache_hit');
     this.promptTokensExternal = bySource('external_kv_transfer');
-    this.corrupted = store.number('vllm:corrupted_requests', base);
+    this.corrupted = group.counter('vllm:corrupted_requests', base);
     this.success = Object.fromEntries(
       FINISH_REASONS.map((reason) => [
         reason,
-        store.number('vllm:request_success', Object.freeze({ ...base, finished_reason: reason })),
+        group.counter('vllm:request_success', Object.freeze({ ...base, finished_reason: reason })),
       ]),
-    ) as Record<FinishReason, NumberSeries>;
+    ) as Record<FinishReason, CounterSeries>;
 
-    this.timeToFirstToken = store.histogram('vllm:time_to_first_token_seconds', base);
-    this.interTokenLatency = store.histogram('vllm:inter_token_latency_seconds', base);
+    this.timeToFirstToken = group.histogram('vllm:time_to_first_token_seconds', base);
+    this.interTokenLatency = group.histogram('vllm:inter_token_latency_seconds', base);
 
-    this.requestNumPreemptions = store.histogram('vllm:request_num_preemptions', base);
-    this.requestPromptTokens = store.histogram('vllm:request_prompt_tokens', base);
-    this.requestGenerationTokens = store.histogram('vllm:request_generation_tokens', base);
-    this.requestMaxGenerationTokens = store.histogram('vllm:request_max_num_generation_tokens', base);
-    this.requestPrefillKvComputedTokens = store.histogram('vllm:request_prefill_kv_computed_tokens', base);
-    this.requestParamsN = store.histogram('vllm:request_params_n', base);
-    this.requestParamsMaxTokens = store.histogram('vllm:request_params_max_tokens', base);
-    this.requestTimePerOutputToken = store.histogram('vllm:request_time_per_output_token_seconds', base);
-    this.e2eLatency = store.histogram('vllm:e2e_request_latency_seconds', base);
-    this.queueTime = store.histogram('vllm:request_queue_time_seconds', base);
-    this.inferenceTime = store.histogram('vllm:request_inference_time_seconds', base);
-    this.prefillTime = store.histogram('vllm:request_prefill_time_seconds', base);
-    this.decodeTime = store.histogram('vllm:request_decode_time_seconds', base);
+    this.requestNumPreemptions = group.histogram('vllm:request_num_preemptions', base);
+    this.requestPromptTokens = group.histogram('vllm:request_prompt_tokens', base);
+    this.requestGenerationTokens = group.histogram('vllm:request_generation_tokens', base);
+    this.requestMaxGenerationTokens = group.histogram('vllm:request_max_num_generation_tokens', base);
+    this.requestPrefillKvComputedTokens = group.histogram('vllm:request_prefill_kv_computed_tokens', base);
+    this.requestParamsN = group.histogram('vllm:request_params_n', base);
+    this.requestParamsMaxTokens = group.histogram('vllm:request_params_max_tokens', base);
+    this.requestTimePerOutputToken = group.histogram('vllm:request_time_per_output_token_seconds', base);
+    this.e2eLatency = group.histogram('vllm:e2e_request_latency_seconds', base);
+    this.queueTime = group.histogram('vllm:request_queue_time_seconds', base);
+    this.inferenceTime = group.histogram('vllm:request_inference_time_seconds', base);
+    this.prefillTime = group.histogram('vllm:request_prefill_time_seconds', base);
+    this.decodeTime = group.histogram('vllm:request_decode_time_seconds', base);
   }
 }

@@ -128,7 +128,8 @@ function summaryAttributes(summary: RequestSummary): Attributes {
     'vllm.request.num_preemptions': summary.numPreemptions,
   };
   for (const [name, seconds] of Object.entries(summary.latencies)) {
-    attributes[`gen_ai.latency.${LATENCY_NAMES[name as keyof RequestLatencies]}`] = seconds;
+    // NaN where it is not known.
+    if (seconds >= 0) attributes[`gen_ai.latency.${LATENCY_NAMES[name as keyof RequestLatencies]}`] = seconds;
   }
   return attributes;
 }

@@ -6,7 +6,10 @@ import type { PrefillStats } from './prefill-stats.ts';
 import type { RequestEvent } from './request-event.ts';
 import type { RequestSeries } from './request-series.ts';
 
-/** The intervals of a request's life in seconds; 0 where one was not lived. */
+/**
+ * The intervals of a request's life in seconds; 0 where one was not lived. The first two are NaN for a request whose
+ * arrival nobody saw.
+ */
 export interface RequestLatencies {
   readonly timeToFirstToken: number;
   readonly e2e: number;
@@ -40,7 +43,7 @@ export class RequestTracker {
   #timeToFirstToken = 0;
 
   /**
-   * @param arrivalTime - Wall clock, seconds since the epoch.
+   * @param arrivalTime - Wall clock, seconds since the epoch; NaN where nobody saw the request arrive.
    * @param promptTokens - Prompt length; undefined to take the engine's prefill statistics' word for it.
    * @param maxTokens - The max_tokens parameter; undefined where the request set none.
    */
@@ -121,8 +124,8 @@ export class RequestTracker {
     if (this.#prefilling) {
       this.#prefilling = false;
       if (prefill !== undefined) computedTokens = this.#countPrompt(prefill);
-      this.#timeToFirstToken = interval(this.arrivalTime, receivedAt);
-      this.#series.timeToFirstToken.record(this.#timeToFirstToken, context);
+      this.#timeToFirstToken = this.#sinceArrival(receivedAt);
+      if (this.#sawArrival) this.#series.timeToFirstToken.record(this.#timeToFirstToken, context);
       this.#firstTokenAt = timestamp;
     } else {
       this.#series.interTokenLatency.record(interval(this.#lastTokenAt, timestamp), context);
@@ -139,8 +142,8 @@ export class RequestTracker {
   /** The intervals as they stand. */
   latencies(receivedAt: number): RequestLatencies {
     return {
-      timeToFirstToken: this.#timeToFirstToken,
-      e2e: interval(this.arrivalTime, receivedAt),
+      timeToFirstToken: this.#sawArrival ? this.#timeToFirstToken : Number.NaN,
+      e2e: this.#sinceArrival(receivedAt),
       queue: interval(this.#queuedAt, this.#scheduledAt),
       prefill: interval(this.#scheduledAt, this.#firstTokenAt),
       decode: interval(this.#firstTokenAt, this.#lastTokenAt),
@@ -148,7 +151,10 @@ export class RequestTracker {
     };
   }
 
-  /** Records the samples of the ended request: one in every per-request histogram. To be called once. */
+  /**
+   * Records the samples of the ended request: one in every per-request histogram, but for the end-to-end latency where
+   * nobody saw it arrive. To be called once.
+   */
   recordEnd(reason: FinishReason, latencies: RequestLatencies, context: Context): void {
     const series = this.#series;
     const generated = this.#generatedTokens;
@@ -162,12 +168,21 @@ export class RequestTracker {
       context,
     );
     if (this.#maxTokens > 0) series.requestParamsMaxTokens.record(this.#maxTokens, context);
-    series.e2eLatency.record(latencies.e2e, context);
+    if (this.#sawArrival) series.e2eLatency.record(latencies.e2e, context);
     series.queueTime.record(latencies.queue, context);
     series.prefillTime.record(latencies.prefill, context);
     series.decodeTime.record(latencies.decode, context);
     series.inferenceTime.record(latencies.inference, context);
     series.requestTimePerOutputToken.record(generated > 1 ? latencies.decode / (generated - 1) : 0, context);
+  }
+
+  get #sawArrival(): boolean {
+    return !Number.isNaN(this.arrivalTime);
+  }
+
+  /** NaN where nobody saw the request arrive. */
+  #sinceArrival(receivedAt: number): number {
+    return this.#sawArrival ? interval(this.arrivalTime, receivedAt) : Number.NaN;
   }
 
   #countPrompt(prefill: PrefillStats): number {

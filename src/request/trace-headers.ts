@@ -1,7 +1,8 @@
 import { createTraceState, isSpanContextValid, trace, type Context } from '@opentelemetry/api';
 
-/** Headers that travel with a request: names in any case, a value or a list of them. */
-export type TraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+/** Headers that travel with a request: names in any case, a value or a list of them; or the Fetch API's `Headers`. */
+export type TraceHeaders =
+  Readonly<Record<string, string | readonly string[] | undefined>> | Pick<Headers, 'get'>;
 
 /** Sampled and random. W3C asks to pass on no flag whose meaning is not known. */
 const KNOWN_FLAGS = 0b11;
@@ -31,7 +32,12 @@ export function withTraceHeaders(context: Context, headers: TraceHeaders): Conte
 
 /** The text of a header, empty where there is none, or nothing that is text. */
 function header(headers: TraceHeaders, name: string): string {
+  if (isFetchHeaders(headers)) return headers.get(name) ?? '';
   const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
   const values = key === undefined ? [] : [headers[key]].flat();
   return values.filter((value) => typeof value === 'string').join(',');
+}
+
+function isFetchHeaders(headers: TraceHeaders): headers is Pick<Headers, 'get'> {
+  return typeof headers.get === 'function';
 }

@@ -41,7 +41,7 @@ describe('a simulated run with preemptions and aborts', () => {
       );
     }
     // The engine sends what it had computed for a request before it hears of the abort.
-    expect(Object.keys(dropped())).toEqual(['unknownRequest']);
+    expect(Object.keys(dropped())).toEqual(['afterEnd']);
   });
 });
 

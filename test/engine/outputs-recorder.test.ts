@@ -86,7 +86,7 @@ describe('the outputs of a message', () => {
     expect(request.ended).toBe(false);
   });
 
-  it('for ids that no live request has are counted as dropped and move nothing', async () => {
+  it('for ids that no live request has are counted as dropped and move nothing, those that ended lately apart', async () => {
     const { vllm, engine, read, dropped } = startService();
     engine.startRequest({ requestId: 'r' });
     const known = output('r', 1, { finish_reason: 0 });
@@ -98,7 +98,7 @@ describe('the outputs of a message', () => {
     expect(reading.value('vllm:num_preemptions')).toBe(0);
     expect(reading.value('vllm:prompt_tokens')).toBe(0);
     expect(endings(reading)).toEqual({ stop: 1 });
-    expect(dropped()).toEqual({ unknownRequest: 2 });
+    expect(dropped()).toEqual({ unknownRequest: 1, afterEnd: 1 });
   });
 
   it.each<[string, EngineCoreOutput['new_token_ids'] | null, number]>([

@@ -76,30 +76,33 @@ describe('scheduler statistics', () => {
     [Infinity],
     [-Infinity],
     ['8'],
-    [null],
     [{}],
-    [7n],
+    [-7n],
+    [2n ** 64n],
     [Symbol('8')],
     [Object.create(null)],
-  ])('take a value that cannot be right for 0, each counted: %s', async (bad) => {
-    const { engine, read, dropped } = startService();
-    engine.recordSchedulerStats({ num_running_reqs: 5, prefix_cache_stats: { queries: 7, hits: 3 } });
-    const value = bad as number;
-    engine.recordSchedulerStats({
-      num_running_reqs: value,
-      num_waiting_reqs: value,
-      num_skipped_waiting_reqs: value,
-      kv_cache_usage: value,
-      prefix_cache_stats: { queries: value, hits: value },
-      connector_prefix_cache_stats: { queries: value, hits: value },
-    });
-    const reading = await read();
-    expect([RUNNING, WAITING, KV_USAGE].map((name) => reading.value(name))).toEqual([0, 0, 0]);
-    expect(reading.value('vllm:prefix_cache_queries')).toBe(7);
-    expect(reading.value('vllm:prefix_cache_hits')).toBe(3);
-    expect(reading.value('vllm:external_prefix_cache_queries')).toBe(0);
-    expect(dropped()).toEqual({ invalidValue: 8 });
-  });
+  ])(
+    'add nothing for a value that cannot be right, and leave gauges as they were, each counted: %s',
+    async (bad) => {
+      const { engine, read, dropped } = startService();
+      engine.recordSchedulerStats({ num_running_reqs: 5, prefix_cache_stats: { queries: 7, hits: 3 } });
+      const value = bad as number;
+      engine.recordSchedulerStats({
+        num_running_reqs: value,
+        num_waiting_reqs: value,
+        num_skipped_waiting_reqs: value,
+        kv_cache_usage: value,
+        prefix_cache_stats: { queries: value, hits: value },
+        connector_prefix_cache_stats: { queries: value, hits: value },
+      });
+      const reading = await read();
+      expect([RUNNING, WAITING, KV_USAGE].map((name) => reading.value(name))).toEqual([5, 0, 0]);
+      expect(reading.value('vllm:prefix_cache_queries')).toBe(7);
+      expect(reading.value('vllm:prefix_cache_hits')).toBe(3);
+      expect(reading.value('vllm:external_prefix_cache_queries')).toBe(0);
+      expect(dropped()).toEqual({ invalidValue: 8 });
+    },
+  );
 
   it.each([[null], [undefined], [5], ['stats'], [true], [Symbol('stats')]])(
     'that are %s are dropped and counted',

@@ -22,6 +22,7 @@ describe('Drops', () => {
       unknownEvent: 0,
       unknownFinishReason: 0,
       invalidEngineIndex: 0,
+      removedEngine: 0,
       ambiguousChoice: 0,
       malformedMessage: 0,
       providerError: 0,

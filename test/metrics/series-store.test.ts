@@ -55,6 +55,9 @@ describe('the series of a known engine', () => {
       'vllm:request_prefill_time_seconds',
       'vllm:request_decode_time_seconds',
       'vllm:iteration_tokens_total',
+      'vllm:kv_block_lifetime_seconds',
+      'vllm:kv_block_idle_before_evict_seconds',
+      'vllm:kv_block_reuse_gap_seconds',
       'vllm:time_to_first_token_seconds',
       'vllm:inter_token_latency_seconds',
       'vllm:request_time_per_output_token_seconds',
@@ -75,6 +78,19 @@ describe('the series of a known engine', () => {
       ['vllm:prefix_cache_hits'],
       ['vllm:external_prefix_cache_queries'],
       ['vllm:external_prefix_cache_hits'],
+      [
+        'vllm:prompt_tokens_cached_by_source',
+        'source',
+        ['device', 'host', 'p2p', 'disk', 'external_unspecified'],
+      ],
+      ['vllm:mm_cache_queries'],
+      ['vllm:mm_cache_hits'],
+      ['vllm:spec_decode_num_drafts'],
+      ['vllm:spec_decode_num_draft_tokens'],
+      ['vllm:spec_decode_num_accepted_tokens'],
+      ['vllm:estimated_flops_per_gpu'],
+      ['vllm:estimated_read_bytes_per_gpu'],
+      ['vllm:estimated_write_bytes_per_gpu'],
       ['vllm:prompt_tokens'],
       [
         'vllm:prompt_tokens_by_source',
@@ -92,8 +108,15 @@ describe('the series of a known engine', () => {
         expected.map((attributes) => [attributes, 0]),
       );
     }
+    expect(
+      reading.points('vllm:engine_sleep_state').map(({ attributes, value }) => [attributes, value]),
+    ).toEqual([
+      [{ ...BASE, sleep_state: 'awake' }, 1],
+      [{ ...BASE, sleep_state: 'weights_offloaded' }, 0],
+      [{ ...BASE, sleep_state: 'discard_all' }, 0],
+    ]);
     expect(reading.names.toSorted()).toEqual(
-      [...zeroHistograms, ...zeroNumbers.map(([name]) => name)].toSorted(),
+      ['vllm:engine_sleep_state', ...zeroHistograms, ...zeroNumbers.map(([name]) => name)].toSorted(),
     );
   });
 
@@ -224,7 +247,7 @@ describe('a provider that throws', () => {
     vllm.setMeterProvider(broken(reader, () => ({ createHistogram: () => ({ record: fail }) })));
     const engine = vllm.engine(0);
     const atStart = vllm.status().dropped.providerError;
-    expect(atStart).toBe(16);
+    expect(atStart).toBe(19);
     expect(engine.startRequest().end()).toBe(true);
     expect(vllm.status().dropped.providerError - atStart).toBe(12);
     expect(vllm.status().requestsInFlight).toBe(0);
@@ -259,18 +282,16 @@ describe('SeriesStore', () => {
 
   it('refuses a metric that the catalogue has not, or has as another kind', () => {
     const store = new SeriesStore(new Drops(), undefined);
-    expect(() => store.number('vllm:no_such_metric', BASE)).toThrow(
+    expect(() => store.counter('vllm:no_such_metric', BASE)).toThrow(
       new TypeError('the catalogue has no such metric of this kind: vllm:no_such_metric'),
     );
-    expect(() => store.number(PREEMPTIONS, BASE)).toThrow(TypeError);
+    expect(() => store.gauge(PREEMPTIONS, BASE)).toThrow(TypeError);
     expect(() => store.histogram('vllm:num_preemptions', BASE)).toThrow(TypeError);
   });
 
   it('has room for every metric of the catalogue', () => {
     const store = new SeriesStore(new Drops(), undefined);
-    for (const { name, kind } of catalogue) {
-      const series = kind === 'histogram' ? store.histogram(name, BASE) : store.number(name, BASE);
-      expect(series.attributes).toBe(BASE);
-    }
+    const create = { counter: 'counter', gauge: 'gauge', info: 'gauge', histogram: 'histogram' } as const;
+    for (const { name, kind } of catalogue) expect(store[create[kind]](name, BASE).attributes).toBe(BASE);
   });
 });

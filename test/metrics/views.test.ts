@@ -43,7 +43,7 @@ describe('vllmViews', () => {
   ])("give vLLM's names and buckets: $views", async ({ own, viewed, effective }) => {
     const reading = await firstReading(vllmViews({ maxModelLen: viewed }), own);
     const collected = histograms.filter(({ name }) => reading.names.includes(name));
-    expect(collected).toHaveLength(16);
+    expect(collected).toHaveLength(19);
     for (const metric of collected) {
       expect([metric.name, reading.boundaries(metric.name)]).toEqual([
         metric.name,
@@ -58,7 +58,7 @@ describe('vllmViews', () => {
     async (maxModelLen) => {
       const reading = await firstReading([], maxModelLen);
       const collected = histograms.filter((metric) => reading.names.includes(instrumentName(metric)));
-      expect(collected).toHaveLength(16);
+      expect(collected).toHaveLength(19);
       for (const metric of collected) {
         expect([metric.name, reading.boundaries(instrumentName(metric))]).toEqual([
           metric.name,

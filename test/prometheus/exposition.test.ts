@@ -1,7 +1,8 @@
 import { ValueType } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AggregationType, type AggregationOption } from '@opentelemetry/sdk-metrics';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { engineAdded, engineRemoved } from '../../src/metrics/live-engines.ts';
 import { vllmViews } from '../../src/metrics/views.ts';
 import { captureDiag } from './captured-diag.ts';
 import { startEndpoint } from './endpoint.ts';
@@ -16,6 +17,8 @@ describe('exposition of vLLM metrics', () => {
       .getMeter(SCOPE)
       .createHistogram('vllm.request_num_preemptions', { description: 'Preemptions per request.' });
     for (const preemptions of [0, 0, 1, 3, 25]) histogram.record(preemptions, LABELS);
+    engineAdded(LABELS);
+    onTestFinished(() => engineRemoved(LABELS));
     expect(await text()).toBe(`# HELP vllm:request_num_preemptions Preemptions per request.
 # TYPE vllm:request_num_preemptions histogram
 vllm:request_num_preemptions_bucket{engine="0",model_name="m",le="1.0"} 3.0

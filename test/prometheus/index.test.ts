@@ -17,11 +17,14 @@ describe('the prometheus entry', () => {
     }>();
   });
 
-  it('gives a reader that is cumulative for every instrument, and needs no flush', async () => {
+  it('gives a reader that is cumulative but for observed gauges, where the SDK would forget no series, and needs no flush', async () => {
     const exporter = new prometheus.VllmPrometheusExporter({ preventServerStart: true });
     expect(exporter).toBeInstanceOf(MetricReader);
+    const { OBSERVABLE_GAUGE } = InstrumentType;
     for (const type of Object.values(InstrumentType)) {
-      expect(exporter.selectAggregationTemporality(type)).toBe(AggregationTemporality.CUMULATIVE);
+      expect(exporter.selectAggregationTemporality(type)).toBe(
+        type === OBSERVABLE_GAUGE ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE,
+      );
     }
     await expect(exporter.forceFlush()).resolves.toBeUndefined();
   });

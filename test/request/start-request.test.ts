@@ -274,7 +274,7 @@ describe('startRequest', () => {
     vllm.observe(message(1, output('r', 1, { finish_reason: 1 })));
     expect([first.ended, second.ended]).toEqual([true, false]);
     vllm.observe(message(2, output('r', 1)));
-    expect(dropped()).toEqual({ duplicateRequestId: 1, unknownRequest: 1 });
+    expect(dropped()).toEqual({ duplicateRequestId: 1, afterEnd: 1 });
     second.recordTokens(3);
     second.end('stop');
     const reading = await read();

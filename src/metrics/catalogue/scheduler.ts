@@ -1,9 +1,5 @@
 import { KV_BLOCK_SECONDS_BOUNDARIES } from '../boundaries.ts';
-import { BASE_LABELS, type HistogramMetric, type Metric } from '../metric.ts';
-
-function counter(name: Metric['name'], unit: string, description: string): Metric {
-  return { name, kind: 'counter', labels: BASE_LABELS, unit, description };
-}
+import { BASE_LABELS, perEngineCounter as counter, type HistogramMetric, type Metric } from '../metric.ts';
 
 function kvBlockSeconds(name: Metric['name'], description: string): HistogramMetric {
   return {
@@ -41,6 +37,14 @@ export const schedulerMetrics: readonly Metric[] = [
     description: 'Waiting requests by what they wait for: room in the engine, or a passing constraint.',
   },
   {
+    name: 'vllm:num_requests_kv_fetch_by_stage',
+    kind: 'gauge',
+    labels: [...BASE_LABELS, 'stage'],
+    labelValues: { stage: ['waiting_to_start', 'in_progress', 'completed_waiting'] },
+    unit: 'requests',
+    description: 'Waiting requests whose KV is being fetched from another engine, by how far that has come.',
+  },
+  {
     name: 'vllm:kv_cache_usage_perc',
     kind: 'gauge',
     labels: BASE_LABELS,
@@ -68,6 +72,15 @@ export const schedulerMetrics: readonly Metric[] = [
     'tokens',
     'Tokens that a cache shared between engines could supply.',
   ),
+  {
+    name: 'vllm:prompt_tokens_cached_by_source',
+    kind: 'counter',
+    labels: [...BASE_LABELS, 'source'],
+    labelValues: { source: ['device', 'host', 'p2p', 'disk', 'external_unspecified'] },
+    unit: 'tokens',
+    description:
+      'Cached prompt tokens by the tier that held them, counted when the scheduler admits a request.',
+  },
   counter('vllm:mm_cache_queries', 'items', "Media items looked up in the frontend's multimodal cache."),
   counter('vllm:mm_cache_hits', 'items', "Media items found in the frontend's multimodal cache."),
   {
@@ -83,6 +96,7 @@ export const schedulerMetrics: readonly Metric[] = [
     kind: 'info',
     labels: ['engine'],
     openLabels: "every field of the engine's cache configuration, as text",
+    freeLabelValues: true,
     unit: 'constant 1',
     description: 'The cache configuration of the engine, in labels.',
   },
@@ -90,6 +104,7 @@ export const schedulerMetrics: readonly Metric[] = [
     name: 'vllm:lora_requests_info',
     kind: 'gauge',
     labels: ['max_lora', 'waiting_lora_adapters', 'running_lora_adapters'],
+    freeLabelValues: true,
     unit: 'unix seconds',
     description:
       'Which LoRA adapters have waiting or running requests; the value is the time of the last change.',
@@ -120,4 +135,15 @@ export const schedulerMetrics: readonly Metric[] = [
   ),
   counter('vllm:estimated_read_bytes_per_gpu', 'bytes', 'Bytes read from memory per GPU, as estimated.'),
   counter('vllm:estimated_write_bytes_per_gpu', 'bytes', 'Bytes written to memory per GPU, as estimated.'),
+  counter('vllm:diffusion_num_denoising_steps', 'steps', 'Steps that a diffusion language model took to denoise.'),
+  counter(
+    'vllm:diffusion_num_canvas_positions',
+    'positions',
+    'Canvas positions that a diffusion language model evaluated.',
+  ),
+  counter(
+    'vllm:diffusion_num_committed_tokens',
+    'tokens',
+    'Tokens that a diffusion language model made final.',
+  ),
 ];

@@ -1,7 +1,7 @@
 import { createNoopMeter, ROOT_CONTEXT, trace, type Context, type Histogram } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
 import { Drops } from '../../src/metrics/drops.ts';
-import { HistogramSeries, NumberSeries } from '../../src/metrics/series.ts';
+import { HistogramSeries } from '../../src/metrics/histogram-series.ts';
 
 const ATTRIBUTES = Object.freeze({ model_name: 'test-model', engine: '0' });
 
@@ -109,15 +109,41 @@ describe('HistogramSeries', () => {
     series.record(1, ROOT_CONTEXT);
     expect(drops.snapshot().providerError).toBe(1);
   });
-});
 
-describe('NumberSeries', () => {
-  it('starts at 0 and adds up', () => {
-    const series = new NumberSeries(ATTRIBUTES);
-    expect(series.value).toBe(0);
-    series.add(2);
-    series.add(0.5);
-    expect(series.value).toBe(2.5);
-    expect(series.attributes).toBe(ATTRIBUTES);
+  it('unbinds what it recorded into when it is closed, and records nowhere from then on', () => {
+    const recorded: number[] = [];
+    let unbound = 0;
+    const instrument = {
+      record: () => {},
+      bind: () => ({
+        record: (value: number): void => void recorded.push(value),
+        unbind: (): void => void (unbound += 1),
+      }),
+    };
+    const series = new HistogramSeries(ATTRIBUTES, new Drops());
+    series.connect(instrument);
+    series.record(1, ROOT_CONTEXT);
+    series.close();
+    series.record(2, ROOT_CONTEXT);
+    series.close();
+    expect(recorded).toEqual([1]);
+    expect(unbound).toBe(1);
+  });
+
+  it('counts an instrument that fails to unbind', () => {
+    const drops = new Drops();
+    const series = new HistogramSeries(ATTRIBUTES, drops);
+    const instrument = {
+      record: () => {},
+      bind: () => ({
+        record: () => {},
+        unbind: (): never => {
+          throw new Error('bound for good');
+        },
+      }),
+    };
+    series.connect(instrument);
+    series.close();
+    expect(drops.snapshot().providerError).toBe(1);
   });
 });

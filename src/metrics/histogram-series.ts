@@ -1,28 +1,12 @@
 import type { Attributes, Context, Histogram } from '@opentelemetry/api';
 import type { Drops } from './drops.ts';
-
-/** Attributes of a series: frozen, since the SDK keeps them by reference. */
-export type SeriesAttributes = Readonly<Record<string, string>>;
-
-/** A counter or gauge with fixed attributes: a plain number that is read at collection. */
-export class NumberSeries {
-  /** The current value. A counter's only grows. */
-  value = 0;
-  readonly attributes: SeriesAttributes;
-
-  constructor(attributes: SeriesAttributes) {
-    this.attributes = attributes;
-  }
-
-  /** Adds to the value; no look-up, no allocation. The caller has checked that `amount` is finite and not negative. */
-  add(amount: number): void {
-    this.value += amount;
-  }
-}
+import type { SeriesAttributes } from './series-attributes.ts';
 
 /** What a bound histogram offers: OpenTelemetry's recording method without the attributes. */
 export interface BoundHistogram {
   record(value: number, context?: Context): void;
+  /** Drops the series, where the provider can. */
+  unbind?(): void;
 }
 
 /** A histogram of a provider that implements the specification's Bind. */
@@ -54,7 +38,8 @@ export class HistogramSeries {
   }
 
   /**
-   * Records into `instrument` from now on, bound where it can be, and makes the series exist at zero.
+   * Records into `instrument` from now on, bound where it can be, and makes the series exist at zero. What it recorded
+   * into before keeps what it has.
    *
    * @param instrument - Undefined to record nowhere.
    */
@@ -70,6 +55,17 @@ export class HistogramSeries {
       // Binding makes a series exist at zero. Without Bind, NaN does: the specification asks an SDK to handle it
       // ("Numerical limits handling"), and OpenTelemetry's creates the series and leaves the value out.
       instrument.record(Number.NaN, this.attributes);
+    } catch (error) {
+      this.#drops.count('providerError', error);
+    }
+  }
+
+  /** Records nowhere from now on, and drops what was recorded where the provider can. */
+  close(): void {
+    const target = this.#target;
+    this.#target = UNCONNECTED;
+    try {
+      target.unbind?.();
     } catch (error) {
       this.#drops.count('providerError', error);
     }

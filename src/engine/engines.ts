@@ -1,0 +1,83 @@
+import { Engine, type EngineSettings } from './engine.ts';
+
+/** The largest engine index: the engine's identity on the wire has two bytes. */
+const MAX_ENGINE_INDEX = 65_535;
+
+/** Bounds what messages with made-up indices can cost. */
+const MAX_ENGINES = 4096;
+
+/** The engines of one instrumentation by their indices, which may be sparse. They come and go at run time. */
+export class Engines {
+  readonly #settings: EngineSettings;
+  readonly #byIndex = new Map<number, Engine>();
+  // Trailing messages must not bring an engine back that was removed: its series would be there for ever, at zero.
+  readonly #removed = new Set<number>();
+
+  constructor(settings: EngineSettings) {
+    this.#settings = settings;
+  }
+
+  get size(): number {
+    return this.#byIndex.size;
+  }
+
+  /** Ascending. */
+  get indices(): readonly number[] {
+    return [...this.#byIndex.keys()].toSorted((a, b) => a - b);
+  }
+
+  all(): Iterable<Engine> {
+    return this.#byIndex.values();
+  }
+
+  /**
+   * The engine of this index, made at the first call, and anew where it had been removed.
+   *
+   * @throws TypeError when `index` is none, or there are too many engines.
+   */
+  require(index: number): Engine {
+    const engine = this.#find(index);
+    if (engine === undefined) {
+      throw new TypeError(
+        `engine index must be a whole number from 0 to ${MAX_ENGINE_INDEX}, for at most ${MAX_ENGINES} engines; got ${String(index)}`,
+      );
+    }
+    this.#removed.delete(index);
+    return engine;
+  }
+
+  /** The engine that a message names; undefined, and counted, where it was removed or can't be one. */
+  heardOf(index: number): Engine | undefined {
+    const known = this.#byIndex.get(index);
+    if (known !== undefined) return known;
+    const { drops } = this.#settings;
+    if (this.#removed.has(index)) {
+      drops.count('removedEngine', index);
+      return undefined;
+    }
+    const engine = this.#find(index);
+    if (engine === undefined) drops.count('invalidEngineIndex', index);
+    return engine;
+  }
+
+  /** @returns Whether there was an engine of this index. */
+  remove(index: number): boolean {
+    const engine = this.#byIndex.get(index);
+    if (engine === undefined) return false;
+    engine.endAll('abort');
+    this.#byIndex.delete(index);
+    this.#removed.add(index);
+    engine.close();
+    return true;
+  }
+
+  #find(index: number): Engine | undefined {
+    const known = this.#byIndex.get(index);
+    if (known !== undefined) return known;
+    if (!Number.isInteger(index) || index < 0 || index > MAX_ENGINE_INDEX) return undefined;
+    if (this.#byIndex.size >= MAX_ENGINES) return undefined;
+    const engine = new Engine(index, this.#settings);
+    this.#byIndex.set(index, engine);
+    return engine;
+  }
+}
