@@ -1,6 +1,5 @@
-/** A count as it comes off the wire. What is negative, not finite or no number never enters. */
-type Count = number | bigint;
-type Counts = ArrayLike<Count> | null | undefined;
+import type { CudagraphStat, SpecDecodingStats, Statistic } from './messages.ts';
+import type { NixlStats } from './nixl-recorder.ts';
 
 /** The draft positions that are kept apart; tokens accepted further on go to a rest. */
 export const MAX_POSITIONS = 64;
@@ -11,33 +10,6 @@ export const MAX_DURATIONS = 8192;
 
 /** Names like `FULL` or `CUDAGraphMode.PIECEWISE`. They end up in a table of a log: nothing else may. */
 const RUNTIME_MODE = /^[\w.]{1,64}$/;
-
-/** Speculative decoding, as in vLLM's `SpecDecodingStats`. */
-interface SpecDecodeStats {
-  readonly num_drafts?: Count | undefined;
-  readonly num_draft_tokens?: Count | undefined;
-  readonly num_accepted_tokens?: Count | undefined;
-  readonly num_accepted_tokens_per_pos?: Counts;
-}
-
-/** One run of the model, as in vLLM's `CUDAGraphStat`. */
-interface CudagraphStat {
-  readonly num_unpadded_tokens?: Count | undefined;
-  readonly num_padded_tokens?: Count | undefined;
-  readonly num_paddings?: Count | undefined;
-  readonly runtime_mode?: string | undefined;
-}
-
-/** Transfers of the NIXL connector: durations in seconds; the last three lists hold increments. */
-interface NixlStats {
-  readonly transfer_duration?: Counts;
-  readonly post_duration?: Counts;
-  readonly bytes_transferred?: Counts;
-  readonly num_descriptors?: Counts;
-  readonly num_failed_transfers?: Counts;
-  readonly num_failed_notifications?: Counts;
-  readonly num_kv_expired_reqs?: Counts;
-}
 
 /** What speculative decoding did in an interval. */
 export interface SpecDecodeInterval {
@@ -96,7 +68,8 @@ export interface ObservedInterval {
 /**
  * Gathers, between two lines of a stats log, what no series of the metrics can tell: accepted tokens per draft
  * position of the interval alone, the model's runs by their four parts, and durations for quantiles. Each log has
- * one accumulator of its own per engine, so that none takes from another. Bounded in size, whatever the engine sends.
+ * one accumulator of its own per engine, so that none takes from another. Bounded in size, whatever the engine sends; a
+ * value that is negative, not finite or no number never enters (the recorders count it).
  */
 export class IntervalAccumulator {
   #specDecode: Writable<SpecDecodeInterval> | undefined;
@@ -104,7 +77,7 @@ export class IntervalAccumulator {
   #nixl: Writable<NixlInterval> | undefined;
 
   /** Adds the speculative decoding of one engine step. */
-  observeSpecDecode(stats: SpecDecodeStats): void {
+  observeSpecDecode(stats: SpecDecodingStats): void {
     const total = (this.#specDecode ??= newSpecDecode());
     total.drafts += countOf(stats.num_drafts);
     total.draftTokens += countOf(stats.num_draft_tokens);
@@ -129,7 +102,7 @@ export class IntervalAccumulator {
   }
 
   /** Adds the NIXL connector's transfers since its previous statistics. */
-  observeNixl(stats: NixlStats): void {
+  observeNixl(stats: Partial<NixlStats>): void {
     const total = (this.#nixl ??= newNixl());
     addDurations(total.transfers, stats.transfer_duration);
     addDurations(total.posts, stats.post_duration);
@@ -183,6 +156,9 @@ export class IntervalAccumulator {
   }
 }
 
+/** A list off the wire, if it is one. */
+type Values = readonly Statistic[] | null | undefined;
+
 type Writable<T> = T extends number | string
   ? T
   : T extends ReadonlyMap<infer K, infer V>
@@ -212,10 +188,10 @@ function newNixl(): Writable<NixlInterval> {
 }
 
 /** A step may know more positions than those before: the list grows with it. */
-function addPositions(total: Writable<SpecDecodeInterval>, accepted: Counts): void {
-  const positions = accepted?.length ?? 0;
-  for (let position = 0; position < positions; position += 1) {
-    const count = countOf(accepted?.[position]);
+function addPositions(total: Writable<SpecDecodeInterval>, accepted: Values): void {
+  const list = listOf(accepted);
+  for (let position = 0; position < list.length; position += 1) {
+    const count = countOf(list[position]);
     if (position < MAX_POSITIONS) {
       total.acceptedPerPosition[position] = (total.acceptedPerPosition[position] ?? 0) + count;
     } else total.acceptedBeyond += count;
@@ -229,10 +205,9 @@ function addRuns(total: Writable<CudagraphInterval>, key: string, runs: Cudagrap
   else total.others += runs.count;
 }
 
-function addDurations(total: Writable<Durations>, durations: Counts): void {
-  const length = durations?.length ?? 0;
-  for (let position = 0; position < length; position += 1) {
-    const seconds = valid(durations?.[position]);
+function addDurations(total: Writable<Durations>, durations: Values): void {
+  for (const duration of listOf(durations)) {
+    const seconds = valid(duration);
     if (Number.isNaN(seconds)) continue;
     total.count += 1;
     total.totalSeconds += seconds;
@@ -256,20 +231,25 @@ function sample(total: Writable<Durations>, seconds: number): void {
   if (slot < MAX_DURATIONS) total.sample[slot] = seconds;
 }
 
-function sumOf(counts: Counts): number {
-  const length = counts?.length ?? 0;
+function sumOf(counts: Values): number {
   let sum = 0;
-  for (let position = 0; position < length; position += 1) sum += countOf(counts?.[position]);
+  for (const count of listOf(counts)) sum += countOf(count);
   return sum;
 }
 
-function countOf(value: Count | undefined): number {
+function listOf(values: Values): readonly Statistic[] {
+  return Array.isArray(values) ? (values as readonly Statistic[]) : NO_VALUES;
+}
+
+const NO_VALUES: readonly Statistic[] = [];
+
+function countOf(value: Statistic | undefined): number {
   const count = valid(value);
   return count > 0 ? count : 0;
 }
 
 /** The value as a number; NaN where it is none that can be right. */
-function valid(value: Count | undefined): number {
+function valid(value: Statistic | undefined): number {
   const number = typeof value === 'bigint' ? Number(value) : value;
   return typeof number === 'number' && number >= 0 && number < Infinity ? number : Number.NaN;
 }

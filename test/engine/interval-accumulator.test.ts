@@ -72,7 +72,10 @@ describe('speculative decoding of an interval', () => {
       num_accepted_tokens: invalid,
       num_accepted_tokens_per_pos: [invalid, 2],
     });
-    accumulator.observeSpecDecode({ num_drafts: 1, num_accepted_tokens_per_pos: invalid });
+    accumulator.observeSpecDecode({
+      num_drafts: 1,
+      num_accepted_tokens_per_pos: Array.isArray(invalid) ? undefined : invalid,
+    });
     expect(accumulator.drain().specDecode).toEqual({
       drafts: 1,
       draftTokens: 3,
@@ -80,6 +83,17 @@ describe('speculative decoding of an interval', () => {
       acceptedPerPosition: [0, 2],
       acceptedBeyond: 0,
     });
+  });
+});
+
+describe('a list that is none', () => {
+  it.each(['123', { length: 3 }, 5, null] as never[])('adds nothing: %j', (list) => {
+    const accumulator = new IntervalAccumulator();
+    accumulator.observeSpecDecode({ num_accepted_tokens_per_pos: list });
+    accumulator.observeNixl({ transfer_duration: list, num_failed_transfers: list });
+    const { specDecode, nixl } = accumulator.drain();
+    expect(specDecode?.acceptedPerPosition).toEqual([]);
+    expect([nixl?.transfers.count, nixl?.failedTransfers]).toEqual([0, 0]);
   });
 });
 
@@ -210,7 +224,7 @@ describe('an interval accumulator', () => {
       const accumulator = new IntervalAccumulator();
       accumulator.observeSpecDecode({
         num_drafts: 1,
-        num_accepted_tokens_per_pos: new Uint8Array(70).fill(1),
+        num_accepted_tokens_per_pos: Array.from({ length: 70 }, () => 1),
       });
       for (let offset = 0; offset < 600; offset += 1) {
         accumulator.observeCudagraph({
@@ -220,7 +234,10 @@ describe('an interval accumulator', () => {
           runtime_mode: 'FULL',
         });
       }
-      accumulator.observeNixl({ transfer_duration: new Float64Array(5000).fill(1), bytes_transferred: [1] });
+      accumulator.observeNixl({
+        transfer_duration: Array.from({ length: 5000 }, () => 1),
+        bytes_transferred: [1],
+      });
       return accumulator;
     };
     const [one, other] = [gather(0).drain(), gather(500).drain()];
