@@ -12,7 +12,7 @@ import {
   type RecordTokensOptions,
   type RequestParameters,
 } from './request-options.ts';
-import { RequestSpan } from './request-span.ts';
+import { RequestSpan, type SpanEndListener } from './request-span.ts';
 import { RequestTracker } from './request-tracker.ts';
 import { toHrTime, toWallSeconds } from './time-input.ts';
 
@@ -26,7 +26,7 @@ export interface RequestEnd {
 }
 
 /** One request as the engine knows it, from start to end: its numbers, its span, its place among the live ones. */
-export class EngineRequest implements RequestLifecycle {
+export class EngineRequest implements RequestLifecycle, SpanEndListener {
   readonly id: string;
   readonly host: RequestHost;
   readonly #tracker: RequestTracker;
@@ -56,9 +56,7 @@ export class EngineRequest implements RequestLifecycle {
     this.id = id;
     this.#onChoiceEnd = onChoiceEnd;
     this.#tracker = new RequestTracker(host.series, host.drops, arrivalTime, promptTokens, maxTokens);
-    this.#span = new RequestSpan(span, !adopted, host.drops, response, (reason, endTime) =>
-      this.#endWithSpan(reason, endTime),
-    );
+    this.#span = new RequestSpan(span, !adopted, host.drops, response, this);
     this.#loraName = loraName;
     if (loraName !== undefined) host.lora.start();
     if (!host.live.add(id, this)) host.drops.count('duplicateRequestId', id);
@@ -170,6 +168,7 @@ export class EngineRequest implements RequestLifecycle {
   }
 
   lost(): void {
+    if (this.#ended) return;
     if (this.host.outputsObserved) this.host.live.orphans.add(this, this.host.clock.wallSeconds());
     else this.end('abort');
   }
@@ -179,7 +178,7 @@ export class EngineRequest implements RequestLifecycle {
     return this.end(reason, { receivedAt: endTime === undefined ? undefined : toWallSeconds(endTime) });
   }
 
-  #endWithSpan(reason: FinishReason, endTime: TimeInput | undefined): void {
+  spanEnds(reason: FinishReason, endTime: TimeInput | undefined): void {
     const receivedAt = this.#wallTime(endTime === undefined ? undefined : toWallSeconds(endTime));
     this.#finish(reason, receivedAt, undefined, undefined);
   }

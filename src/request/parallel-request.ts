@@ -5,14 +5,14 @@ import type { FinishReason } from './finish-reason.ts';
 import type { RequestHost } from './request-host.ts';
 import type { RequestLifecycle } from './request-lifecycle.ts';
 import type { EndOptions, RequestParameters } from './request-options.ts';
-import { RequestSpan } from './request-span.ts';
+import { RequestSpan, type SpanEndListener } from './request-span.ts';
 import { toHrTime } from './time-input.ts';
 
 /**
  * A user request with several choices. Each choice is an engine request of its own; what this one adds is recorded
  * once, when the last of them ends.
  */
-export class ParallelRequest implements RequestLifecycle {
+export class ParallelRequest implements RequestLifecycle, SpanEndListener {
   readonly id: string;
   readonly host: RequestHost;
   readonly #arrivalTime: number;
@@ -40,9 +40,7 @@ export class ParallelRequest implements RequestLifecycle {
     this.#arrivalTime = arrivalTime;
     this.#remaining = n;
     this.#reasons = Array.from({ length: n });
-    this.#span = new RequestSpan(span, !adopted, host.drops, response, (reason, endTime) =>
-      this.#endWithSpan(reason, endTime),
-    );
+    this.#span = new RequestSpan(span, !adopted, host.drops, response, this);
   }
 
   setChoices(choices: readonly EngineRequest[]): void {
@@ -103,7 +101,7 @@ export class ParallelRequest implements RequestLifecycle {
     if (this.#remaining === 0) this.#finish(receivedAt);
   }
 
-  #endWithSpan(reason: FinishReason, endTime: TimeInput | undefined): void {
+  spanEnds(reason: FinishReason, endTime: TimeInput | undefined): void {
     this.#spanEnding = true;
     for (const choice of this.#choices) choice.endAt(reason, endTime);
   }

@@ -13,58 +13,69 @@ import {
 import type { Drops } from '../metrics/drops.ts';
 import type { FinishReason } from './finish-reason.ts';
 import type { ClientResponse } from './request-options.ts';
-import type { RequestLatencies } from './request-tracker.ts';
+import { describeEnd, type RequestSummary } from './span-summary.ts';
 
-/** What a span says of an ended request. */
-export interface RequestSummary {
-  /** The reason of each choice, in their order. */
-  readonly reasons: readonly FinishReason[];
-  readonly error: unknown;
-  readonly promptTokens: number;
-  readonly generatedTokens: number;
-  readonly numPreemptions: number;
-  /** A request with several choices has no phases of its own, only an end. */
-  readonly latencies: Pick<RequestLatencies, 'e2e'> & Partial<RequestLatencies>;
+/** Told before a span ends, whoever ends it. */
+export interface SpanEndListener {
+  /**
+   * @param reason - What the span's status says of the request.
+   * @param endTime - What the application gave, if anything.
+   */
+  spanEnds(reason: FinishReason, endTime: TimeInput | undefined): void;
 }
 
-/**
- * Called before a span ends, whoever ends it.
- *
- * @param reason - What the span's status says of the request.
- * @param endTime - What the application gave, if anything.
- */
-export type SpanEndListener = (reason: FinishReason, endTime: TimeInput | undefined) => void;
+/** The place, on a span that is watched, of what watches it. */
+const WATCH: unique symbol = Symbol('watched by opentelemetry-instrumentation-vllm');
+
+interface WatchedSpan extends Span {
+  [WATCH]?: RequestSpan;
+}
 
 /**
  * The span of a request: one of our own, which ends with the request, or one adopted from the application, which
  * the application ends. Nothing here throws: a span or span processor that does is counted.
+ *
+ * The `end` of this one span is replaced, since a span that is not sampled never reaches a SpanProcessor. All such spans
+ * share one function, which finds what to do on the span itself: requests in flight are many, and closures are not small.
  */
 export class RequestSpan {
   /** Carries the span to the record calls where it is sampled, for exemplars. */
   readonly metricContext: Context;
-  readonly owned: boolean;
   readonly #drops: Drops;
+  readonly #response: ClientResponse | undefined;
   // An adopted span is held weakly: it keeps its request alive, and not the other way round.
   readonly #span: Span | WeakRef<Span>;
+  #listener: SpanEndListener | undefined;
+  // What the span had before.
+  #end: Span['end'] | undefined;
+  #setStatus: Span['setStatus'] | undefined;
+  /** As far as the span does not tell it. */
+  #statusCode = SpanStatusCode.UNSET;
+  /** Another request of the same span, of a tracer that hands out one span to several. */
+  #before: RequestSpan | undefined;
 
   /**
    * @param owned - Whether the span ends with the request.
    * @param response - What tells whether the client was still there when the span ends.
-   * @param onEnd - Must not hold the span.
    */
   constructor(
     span: Span,
     owned: boolean,
     drops: Drops,
     response: ClientResponse | undefined,
-    onEnd: SpanEndListener,
+    listener: SpanEndListener,
   ) {
-    this.owned = owned;
     this.#drops = drops;
+    this.#response = response;
     this.#span = owned ? span : new WeakRef(span);
-    this.metricContext = this.#guard(() => contextOf(span)) ?? ROOT_CONTEXT;
-    // The method of this one span is wrapped, since a span that is not sampled never reaches a SpanProcessor.
-    this.#guard(() => watchEnd(span, drops, response, onEnd));
+    this.#listener = listener;
+    this.metricContext = ROOT_CONTEXT;
+    try {
+      this.metricContext = contextOf(span);
+      this.#watch(span);
+    } catch (error) {
+      drops.count('providerError', error);
+    }
   }
 
   /** The span, unless it was adopted and is gone. */
@@ -74,7 +85,7 @@ export class RequestSpan {
 
   /** Adds the event of one preemption. */
   addPreemption(count: number, engineTimestamp: number): void {
-    const span = this.span;
+    const { span } = this;
     this.#guard(() => {
       if (span?.isRecording() !== true) return;
       const attributes: Attributes = { 'vllm.request.num_preemptions': count };
@@ -89,106 +100,88 @@ export class RequestSpan {
    * @param endTime - Undefined where the span is being ended already.
    */
   finish(summary: RequestSummary, endTime: HrTime | undefined): void {
-    const span = this.span;
+    const { span } = this;
+    this.#listener = undefined;
     if (span === undefined) return;
     this.#guard(() => {
-      unwatchEnd(span);
+      this.#unwatch(span);
       if (span.isRecording()) describeEnd(span, summary, endTime === undefined);
     });
-    if (this.owned && endTime !== undefined) this.#guard(() => span.end(endTime));
+    if (this.#span === span && endTime !== undefined) this.#guard(() => span.end(endTime));
   }
 
-  #guard<T>(action: () => T): T | undefined {
+  /** Ends the span, its requests before it. */
+  endSpan(span: Span, endTime: TimeInput | undefined): void {
+    this.tell(span, endTime);
+    this.#end?.call(span, endTime);
+  }
+
+  /** Tells the requests of a span that is about to end. */
+  tell(span: Span, endTime: TimeInput | undefined): void {
+    const { code = this.#statusCode } = (span as { status?: Partial<SpanStatus> }).status ?? {};
     try {
-      return action();
+      this.#listener?.spanEnds(reasonOf(code, this.#response), endTime);
     } catch (error) {
       this.#drops.count('providerError', error);
-      return undefined;
+    }
+    this.#before?.tell(span, endTime);
+  }
+
+  /** Notes the status that is set on the span, and sets it. Of several, the last counts, and OK is final. */
+  setStatus(span: Span, status: SpanStatus): Span {
+    const code = status?.code ?? SpanStatusCode.UNSET;
+    if (code !== SpanStatusCode.UNSET && this.#statusCode !== SpanStatusCode.OK) this.#statusCode = code;
+    return this.#setStatus?.call(span, status) ?? span;
+  }
+
+  #watch(span: WatchedSpan): void {
+    const before = span[WATCH];
+    if (before !== undefined && span.end === endWatched) {
+      this.#before = before;
+      this.#end = before.#end;
+      this.#setStatus = before.#setStatus;
+    } else {
+      this.#end = span.end;
+      // The SDK's recording spans tell their status (ReadableSpan); others forget it.
+      if (!('status' in span)) {
+        this.#setStatus = span.setStatus;
+        span.setStatus = setWatchedStatus;
+      }
+      span.end = endWatched;
+    }
+    span[WATCH] = this;
+  }
+
+  /** Whoever replaced the method after us keeps theirs, which calls ours: it then finds nobody to tell. */
+  #unwatch(span: WatchedSpan): void {
+    if (span[WATCH] !== this) return;
+    if (this.#before !== undefined) {
+      span[WATCH] = this.#before;
+      return;
+    }
+    if (span.end === endWatched && this.#end !== undefined) span.end = this.#end;
+    if (span.setStatus === setWatchedStatus && this.#setStatus !== undefined) {
+      span.setStatus = this.#setStatus;
     }
   }
-}
 
-/** @param byApplication - Whether the application ends the span: what it says of its own error then stands. */
-function describeEnd(span: Span, summary: RequestSummary, byApplication: boolean): void {
-  span.setAttributes(summaryAttributes(summary));
-  if (!summary.reasons.includes('error') || byApplication) return;
-  span.setAttribute('error.type', errorType(summary.error));
-  span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(summary.error) });
-  if (summary.error instanceof Error) span.recordException(summary.error);
-}
-
-/** vLLM's attributes, those of today's GenAI conventions, and the preemption count. */
-function summaryAttributes(summary: RequestSummary): Attributes {
-  const attributes: Attributes = {
-    'gen_ai.usage.prompt_tokens': summary.promptTokens,
-    'gen_ai.usage.completion_tokens': summary.generatedTokens,
-    'gen_ai.usage.input_tokens': summary.promptTokens,
-    'gen_ai.usage.output_tokens': summary.generatedTokens,
-    'gen_ai.response.finish_reasons': [...summary.reasons],
-    'vllm.request.num_preemptions': summary.numPreemptions,
-  };
-  for (const [name, seconds] of Object.entries(summary.latencies)) {
-    // NaN where it is not known.
-    if (seconds >= 0) attributes[`gen_ai.latency.${LATENCY_NAMES[name as keyof RequestLatencies]}`] = seconds;
-  }
-  return attributes;
-}
-
-const LATENCY_NAMES: Readonly<Record<keyof RequestLatencies, string>> = {
-  timeToFirstToken: 'time_to_first_token',
-  e2e: 'e2e',
-  queue: 'time_in_queue',
-  prefill: 'time_in_model_prefill',
-  decode: 'time_in_model_decode',
-  inference: 'time_in_model_inference',
-};
-
-/** `_OTHER` is the semantic conventions' word for an error without a type. */
-function errorType(error: unknown): string {
-  return error instanceof Error ? error.name : '_OTHER';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'the engine failed the request';
-}
-
-/** The methods of spans that are being watched: held by the span, so that nothing here keeps an adopted one alive. */
-const watched = new WeakMap<Span, { readonly end: Span['end']; readonly watchedEnd: Span['end'] }>();
-
-function watchEnd(
-  span: Span,
-  drops: Drops,
-  response: ClientResponse | undefined,
-  onEnd: SpanEndListener,
-): void {
-  const { end } = span;
-  const watchedEnd = endingWith(end, watchStatus(span), drops, response, onEnd);
-  span.end = watchedEnd;
-  watched.set(span, { end, watchedEnd });
-}
-
-/** Whoever wrapped the method after us keeps their wrapper; ours then finds the request ended. */
-function unwatchEnd(span: Span): void {
-  const methods = watched.get(span);
-  if (methods !== undefined && span.end === methods.watchedEnd) span.end = methods.end;
-}
-
-/** In a function of its own, which has no span: the closures of one function share whatever any of them captures. */
-function endingWith(
-  end: Span['end'],
-  statusCode: StatusReader,
-  drops: Drops,
-  response: ClientResponse | undefined,
-  onEnd: SpanEndListener,
-): Span['end'] {
-  return function endWithRequest(this: Span, endTime?: TimeInput | null): void {
+  #guard(action: () => void): void {
     try {
-      onEnd(reasonOf(statusCode(this), response), endTime ?? undefined);
+      action();
     } catch (error) {
-      drops.count('providerError', error);
+      this.#drops.count('providerError', error);
     }
-    end.call(this, endTime ?? undefined);
-  };
+  }
+}
+
+/** The `end` of every span that is watched. */
+function endWatched(this: WatchedSpan, endTime?: TimeInput | null): void {
+  this[WATCH]?.endSpan(this, endTime ?? undefined);
+}
+
+/** The `setStatus` of every span that is watched and does not tell its status. */
+function setWatchedStatus(this: WatchedSpan, status: SpanStatus): Span {
+  return this[WATCH]?.setStatus(this, status) ?? this;
 }
 
 function contextOf(span: Span): Context {
@@ -197,25 +190,7 @@ function contextOf(span: Span): Context {
   return sampled ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
 }
 
-function reasonOf(code: SpanStatusCode | undefined, response: ClientResponse | undefined): FinishReason {
+function reasonOf(code: SpanStatusCode, response: ClientResponse | undefined): FinishReason {
   if (code === SpanStatusCode.ERROR) return 'error';
   return response?.writableEnded === false ? 'abort' : 'stop';
 }
-
-/**
- * How to learn the status of a span when it ends: on the SDK's recording spans (ReadableSpan) it is public; others
- * forget it, so that the method of this one span is wrapped. Of several, the last counts, and OK is final.
- */
-function watchStatus(span: Span): StatusReader {
-  if ('status' in span) return (ended) => (ended as { status?: Partial<SpanStatus> }).status?.code;
-  let code = SpanStatusCode.UNSET;
-  const { setStatus } = span;
-  span.setStatus = function noteStatus(this: Span, status): Span {
-    const given = status?.code ?? SpanStatusCode.UNSET;
-    if (given !== SpanStatusCode.UNSET && code !== SpanStatusCode.OK) code = given;
-    return setStatus.call(this, status);
-  };
-  return () => code;
-}
-
-type StatusReader = (span: Span) => SpanStatusCode | undefined;

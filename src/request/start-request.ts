@@ -102,7 +102,7 @@ function build(start: RequestStart): VllmRequest {
     undefined,
   );
   endOnAbort(request, parameters.signal);
-  return new VllmRequest(request, base, []);
+  return new VllmRequest(request, base);
 }
 
 function buildParallel({ host, parameters, arrivalTime, base, span, adopted }: RequestStart): VllmRequest {
@@ -117,7 +117,7 @@ function buildParallel({ host, parameters, arrivalTime, base, span, adopted }: R
   });
   parent.setChoices(choices);
   endOnAbort(parent, signal);
-  const handles = choices.map((choice) => new VllmRequest(choice, base, []));
+  const handles = choices.map((choice) => new VllmRequest(choice, base));
   return new VllmRequest(parent, base, handles);
 }
 

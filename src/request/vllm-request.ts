@@ -24,15 +24,15 @@ export class VllmRequest {
    * Requests are made by `engine.startRequest` and `vllm.adopt`.
    *
    * @param base - The Context that `context` is made from.
-   * @param choices - The choices of a request with several; empty for one that is its own only choice.
+   * @param choices - The choices of a request with several; none for one that is its own only choice.
    * @internal
    */
-  constructor(lifecycle: RequestLifecycle, base: Context, choices: readonly VllmRequest[]) {
+  constructor(lifecycle: RequestLifecycle, base: Context, choices: readonly VllmRequest[] = NONE) {
     this.#lifecycle = lifecycle;
     this.#base = base;
     this.#choices = choices;
     // A request with several choices is lost when all of them are.
-    if (choices.length === 0) lostRequests.register(this, lifecycle, this);
+    if (choices.length === 0) lostRequests.register(this, lifecycle);
   }
 
   /** The id under which the engine knows the request. */
@@ -126,7 +126,6 @@ export class VllmRequest {
    * @returns Whether this was the first.
    */
   end(reason: FinishReason = 'stop', options?: EndOptions): boolean {
-    lostRequests.unregister(this);
     return this.#lifecycle.end(reason, options ?? {});
   }
 
@@ -136,5 +135,7 @@ export class VllmRequest {
   }
 }
 
-/** Requests that the application can't end any more. */
+const NONE: readonly VllmRequest[] = [];
+
+/** Requests that the application can't end any more; most have ended by then, and then nothing is left to do. */
 const lostRequests = new FinalizationRegistry<RequestLifecycle>((lifecycle) => lifecycle.lost());
