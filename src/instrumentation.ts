@@ -10,6 +10,7 @@ import { Engines } from './engine/engines.ts';
 import type { EngineSettings } from './engine/engine.ts';
 import type { EngineMetrics } from './engine/engine-metrics.ts';
 import type { EngineCoreOutputs } from './engine/messages.ts';
+import type { EngineWatcher } from './engine/stats-source.ts';
 import { ToolCallParserSeries, type ToolCallParserInvocation } from './engine/tool-call-parser-series.ts';
 import { Drops } from './metrics/drops.ts';
 import { SCOPE_NAME, SCOPE_VERSION } from './metrics/scope.ts';
@@ -20,6 +21,7 @@ import { LoraRequests } from './request/lora-requests.ts';
 import { isTime, type AdoptOptions } from './request/request-options.ts';
 import type { VllmRequest } from './request/vllm-request.ts';
 import { enlist } from './shutdown-roster.ts';
+import { StatsLogger } from './stats-log/stats-logger.ts';
 import type { VllmStatus } from './status.ts';
 
 /** The configuration that `getConfig` tells and `setConfig` changes. */
@@ -50,6 +52,7 @@ export class VllmInstrumentation {
   #ownMeterProvider: MeterProvider | undefined;
   #configEnabled: boolean;
   #toolCallParser: ToolCallParserSeries | undefined;
+  #statsLog: StatsLogger | undefined;
 
   /** @throws TypeError when an option is not what it may be. */
   constructor(options: VllmInstrumentationOptions) {
@@ -154,6 +157,15 @@ export class VllmInstrumentation {
     return engine.startRequest(requestOptions);
   }
 
+  /**
+   * Tells of every engine there is, at once, and of each that comes or goes from then on; what a `StatsLogger` reads.
+   *
+   * @returns Ends the watch.
+   */
+  watchEngines(watcher: EngineWatcher): () => void {
+    return this.#engines.watchEngines(watcher);
+  }
+
   /** How the instrumentation fares: what it is connected to, what is in flight, what was dropped. */
   status(): VllmStatus {
     this.#followGlobalProvider();
@@ -174,6 +186,8 @@ export class VllmInstrumentation {
     if (!this.#configEnabled || this.#settings.enabled) return;
     this.#settings.enabled = true;
     this.#connect(this.#ownMeterProvider ?? metrics.getMeterProvider());
+    const { statsLog } = this.#options;
+    if (statsLog !== undefined) this.#statsLog = new StatsLogger(this, statsLog);
   }
 
   /**
@@ -184,6 +198,7 @@ export class VllmInstrumentation {
     if (!this.#settings.enabled) return;
     for (const engine of this.#engines.all()) engine.endAll('abort');
     this.#settings.enabled = false;
+    this.#statsLog?.stop();
     // The numbers of counters and gauges are read at collection: they stay readable, and stand still.
   }
 

@@ -2,6 +2,7 @@ import { SpanKind } from '@opentelemetry/api';
 import { requireMaxModelLen } from './metrics/boundaries.ts';
 import { requireOption } from './metrics/require-option.ts';
 import { SYSTEM_CLOCK, type Clock } from './request/clock.ts';
+import { resolveStatsLoggerOptions, type StatsLoggerOptions } from './stats-log/stats-logger-options.ts';
 
 /** Options of `VllmInstrumentation`. */
 export interface VllmInstrumentationOptions {
@@ -35,6 +36,11 @@ export interface VllmInstrumentationOptions {
    * and then `vllm:lora_requests_info` appears with the first request that has an adapter.
    */
   readonly maxLoras?: number | undefined;
+  /**
+   * Prints the periodic stats log while the instrumentation is enabled, with the options of `StatsLogger`, the default
+   * of its clock apart, which is this instrumentation's. Default: no log.
+   */
+  readonly statsLog?: StatsLoggerOptions | undefined;
   /** The clocks to use where a caller gives no time. Default: those of this process. */
   readonly clock?: Clock | undefined;
 }
@@ -48,6 +54,7 @@ export interface ResolvedOptions {
   readonly trackUnknownRequests: boolean;
   readonly isDiffusion: boolean;
   readonly maxLoras: number | undefined;
+  readonly statsLog: StatsLoggerOptions | undefined;
   readonly clock: Clock;
 }
 
@@ -66,6 +73,7 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     trackUnknownRequests = false,
     isDiffusion = false,
     maxLoras,
+    statsLog,
     clock = SYSTEM_CLOCK,
   } = options;
   requireOption(
@@ -98,6 +106,8 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     trackUnknownRequests,
     isDiffusion,
     maxLoras,
+    statsLog:
+      statsLog === undefined ? undefined : resolveStatsLoggerOptions(statsLog, { name: 'statsLog', clock }),
     clock,
   });
 }

@@ -24,6 +24,7 @@ import { OutputsRecorder } from './outputs-recorder.ts';
 import { SchedulerSeries } from './scheduler-series.ts';
 import { SchedulerStatsRecorder } from './scheduler-stats-recorder.ts';
 import { SpecDecodeRecorder } from './spec-decode-recorder.ts';
+import type { EngineStats, WatchedEngine } from './stats-source.ts';
 import { Statistics } from './statistics.ts';
 
 /** What the engines of one instrumentation share. */
@@ -46,7 +47,7 @@ export interface EngineSettings {
 }
 
 /** One engine: its series, the requests in flight on it, and what its messages do to both. */
-export class Engine implements EngineMetrics {
+export class Engine implements EngineMetrics, WatchedEngine {
   readonly index: number;
   readonly #settings: EngineSettings;
   readonly #base: SeriesAttributes;
@@ -100,8 +101,7 @@ export class Engine implements EngineMetrics {
     if (!this.#records()) return;
     this.#idle.heard();
     this.#outputs.record(message, receivedAt);
-    const { orphans, size } = this.#host.live;
-    if (size > 0) this.#idle.used();
+    const { orphans } = this.#host.live;
     if (orphans.size > 0) orphans.sweepNowAndThen(this.#settings.clock.wallSeconds());
     const stats = message.scheduler_stats;
     if (stats !== undefined && stats !== null) this.#recordStats(stats);
@@ -129,11 +129,41 @@ export class Engine implements EngineMetrics {
     this.#guarded(() => this.#frontend.recordMultiModalCacheStats(stats));
   }
 
-  /** Ends requests that nobody will end any more, and repairs stale gauges; before a collection, so that it shows them. */
+  attach(accumulator: IntervalAccumulator): () => void {
+    this.#accumulators.add(accumulator);
+    return () => this.#accumulators.delete(accumulator);
+  }
+
+  readStats(): EngineStats {
+    this.beforeCollection();
+    const { series } = this.#host;
+    const scheduler = this.#scheduler;
+    return {
+      promptTokens: series.promptTokensComputed.value,
+      generationTokens: series.generationTokens.value,
+      preemptions: series.numPreemptions.value,
+      prefixCacheQueries: scheduler.prefixCacheQueries.value,
+      prefixCacheHits: scheduler.prefixCacheHits.value,
+      externalPrefixCacheQueries: scheduler.externalPrefixCacheQueries.value,
+      externalPrefixCacheHits: scheduler.externalPrefixCacheHits.value,
+      mmCacheQueries: this.#frontend.mmCacheQueries.value,
+      mmCacheHits: this.#frontend.mmCacheHits.value,
+      flopsPerGpu: scheduler.flopsPerGpu.value,
+      readBytesPerGpu: scheduler.readBytesPerGpu.value,
+      writeBytesPerGpu: scheduler.writeBytesPerGpu.value,
+      running: scheduler.running.value,
+      waiting: scheduler.waitingForCapacity.value,
+      deferred: scheduler.waitingDeferred.value,
+      kvCacheUsage: scheduler.kvCacheUsage.value,
+    };
+  }
+
+  /** Ends requests that nobody will end any more, and repairs stale gauges; before a collection, or a line of a log, so that it shows them. */
   beforeCollection(): void {
     const { clock, enabled } = this.#settings;
-    this.#host.live.orphans.sweep(clock.wallSeconds());
-    if (enabled && this.#idle.applies(this.requestsInFlight, clock.monotonicSeconds())) this.#stats.setIdle();
+    const { live } = this.#host;
+    live.orphans.sweep(clock.wallSeconds());
+    if (enabled && this.#idle.applies(live, clock.monotonicSeconds())) this.#stats.setIdle();
   }
 
   /**
@@ -185,10 +215,7 @@ export class Engine implements EngineMetrics {
   /** Requests of a disabled instrumentation, or a removed engine, work like any other and are recorded nowhere. */
   #hostOfNewRequest(): RequestHost {
     this.#settings.checkPropagation();
-    if (this.#records()) {
-      this.#idle.used();
-      return this.#host;
-    }
+    if (this.#records()) return this.#host;
     const { drops, clock } = this.#settings;
     const store = new SeriesStore(drops, undefined);
     return (this.#unrecordedHost ??= makeHost(

@@ -1,4 +1,6 @@
+import type { Drops } from '../metrics/drops.ts';
 import { Engine, type EngineSettings } from './engine.ts';
+import type { EngineWatcher, StatsSource } from './stats-source.ts';
 
 /** The largest engine index: the engine's identity on the wire has two bytes. */
 const MAX_ENGINE_INDEX = 65_535;
@@ -7,11 +9,12 @@ const MAX_ENGINE_INDEX = 65_535;
 const MAX_ENGINES = 4096;
 
 /** The engines of one instrumentation by their indices, which may be sparse. They come and go at run time. */
-export class Engines {
+export class Engines implements StatsSource {
   readonly #settings: EngineSettings;
   readonly #byIndex = new Map<number, Engine>();
   // Trailing messages must not bring an engine back that was removed: its series would be there for ever, at zero.
   readonly #removed = new Set<number>();
+  readonly #watchers = new Set<EngineWatcher>();
 
   constructor(settings: EngineSettings) {
     this.#settings = settings;
@@ -67,8 +70,15 @@ export class Engines {
     engine.endAll('abort');
     this.#byIndex.delete(index);
     this.#removed.add(index);
+    this.#tellAll('engineRemoved', engine);
     engine.close();
     return true;
+  }
+
+  watchEngines(watcher: EngineWatcher): () => void {
+    this.#watchers.add(watcher);
+    for (const engine of Array.from(this.all())) tell(this.#settings.drops, watcher, 'engineAdded', engine);
+    return () => this.#watchers.delete(watcher);
   }
 
   #find(index: number): Engine | undefined {
@@ -78,6 +88,21 @@ export class Engines {
     if (this.#byIndex.size >= MAX_ENGINES) return undefined;
     const engine = new Engine(index, this.#settings);
     this.#byIndex.set(index, engine);
+    this.#tellAll('engineAdded', engine);
     return engine;
+  }
+
+  #tellAll(event: keyof EngineWatcher, engine: Engine): void {
+    // A copy: one that begins to watch meanwhile has been told of every engine already.
+    for (const watcher of Array.from(this.#watchers)) tell(this.#settings.drops, watcher, event, engine);
+  }
+}
+
+/** A watcher that fails costs neither the service nor another watcher anything. */
+function tell(drops: Drops, watcher: EngineWatcher, event: keyof EngineWatcher, engine: Engine): void {
+  try {
+    watcher[event](engine);
+  } catch (error) {
+    drops.count('providerError', error, 'a watcher of engines');
   }
 }

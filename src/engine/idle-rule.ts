@@ -1,3 +1,5 @@
+import type { LiveRequests } from '../request/live-requests.ts';
+
 /** How long an engine must have been silent, in seconds. One that has work takes several steps in a second. */
 const SILENCE_SECONDS = 5;
 
@@ -13,14 +15,8 @@ const SILENCE_SECONDS = 5;
  * Silence is noticed by the collections, so that messages cost no reading of the clock.
  */
 export class IdleRule {
-  #used = false;
   #heard = false;
   #silentSince = Number.NaN;
-
-  /** A request has been started on the engine. */
-  used(): void {
-    this.#used = true;
-  }
 
   /** A message of the engine has come. */
   heard(): void {
@@ -30,14 +26,15 @@ export class IdleRule {
   /**
    * Whether the engine is idle. To be asked at each collection.
    *
+   * @param live - The engine's requests in flight.
    * @param now - A monotonic clock, seconds.
    */
-  applies(requestsInFlight: number, now: number): boolean {
-    if (this.#heard || requestsInFlight > 0 || Number.isNaN(this.#silentSince)) {
+  applies(live: Pick<LiveRequests, 'size' | 'used'>, now: number): boolean {
+    if (this.#heard || live.size > 0 || Number.isNaN(this.#silentSince)) {
       this.#heard = false;
       this.#silentSince = now;
       return false;
     }
-    return this.#used && now - this.#silentSince >= SILENCE_SECONDS;
+    return live.used && now - this.#silentSince >= SILENCE_SECONDS;
   }
 }

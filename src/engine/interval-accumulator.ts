@@ -1,5 +1,6 @@
 import type { CudagraphStat, SpecDecodingStats, Statistic } from './messages.ts';
 import type { NixlStats } from './nixl-recorder.ts';
+import { isAmount } from './statistics.ts';
 
 /** The draft positions that are kept apart; tokens accepted further on go to a rest. */
 export const MAX_POSITIONS = 64;
@@ -248,8 +249,7 @@ function countOf(value: Statistic | undefined): number {
   return count > 0 ? count : 0;
 }
 
-/** The value as a number; NaN where it is none that can be right. */
+/** The value as a number; NaN where it is none that the series take. */
 function valid(value: Statistic | undefined): number {
-  const number = typeof value === 'bigint' ? Number(value) : value;
-  return typeof number === 'number' && number >= 0 && number < Infinity ? number : Number.NaN;
+  return isAmount(value) ? Number(value) : Number.NaN;
 }

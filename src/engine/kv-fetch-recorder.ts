@@ -5,6 +5,8 @@ import type { Statistics } from './statistics.ts';
 
 const STAGES = ['waiting_to_start', 'in_progress', 'completed_waiting'] as const;
 
+type RequestsByStage = Readonly<Record<string, number>>;
+
 /** How far the KV of waiting requests has been fetched. The series appear with the first statistics of it. */
 export class KvFetchRecorder {
   readonly #group: SeriesGroup;
@@ -19,9 +21,11 @@ export class KvFetchRecorder {
     this.#statistics = statistics;
   }
 
-  /** @param requestsByStage - A stage that is left out has none. */
-  record(requestsByStage: Readonly<Record<string, number>>): void {
-    const given = this.#statistics.object('num_kv_fetch_reqs_by_stage', requestsByStage);
+  /** @param requestsByStage - A stage that is left out has none; nor has any, once they are known, without a map. */
+  record(requestsByStage: RequestsByStage | null | undefined): void {
+    const hasMap = requestsByStage !== undefined && requestsByStage !== null;
+    if (!hasMap && this.#series === undefined) return;
+    const given = this.#statistics.object('num_kv_fetch_reqs_by_stage', requestsByStage ?? NO_REQUESTS);
     if (given === undefined) return;
     this.#series ??= new Map(
       STAGES.map((stage) => [
@@ -34,3 +38,6 @@ export class KvFetchRecorder {
     }
   }
 }
+
+/** The wire's default. */
+const NO_REQUESTS: RequestsByStage = {};

@@ -19,6 +19,8 @@ export class OutputsRecorder {
     this.#host = host;
     this.#iterationTokens = iterationTokens;
     this.#tracksUnknown = tracksUnknown;
+    // The first message may hold outputs of requests that have ended by then: they are not to begin anew.
+    if (tracksUnknown) host.outputsObserved = true;
   }
 
   /** @param receivedAt - Wall clock, checked. */
@@ -99,7 +101,10 @@ export class OutputsRecorder {
       for (const id of ids) {
         // Where a request of this id ended before, it is that one that the engine let go: the client may have sent the
         // same id again since.
-        if (!live.forgetEnded(id)) live.get(id)?.endByEngine('abort', receivedAt);
+        if (live.forgetEnded(id)) continue;
+        live.get(id)?.endByEngine('abort', receivedAt);
+        // That was the engine's last word on it.
+        live.forgetEnded(id);
       }
     } catch (error) {
       this.#host.drops.count('malformedMessage', error);

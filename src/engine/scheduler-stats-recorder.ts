@@ -39,9 +39,6 @@ export class SchedulerStatsRecorder {
   record(stats: SchedulerStats): void {
     const statistics = this.#statistics;
     this.#setLoad(stats);
-    const fetches = stats.num_kv_fetch_reqs_by_stage;
-    if (fetches !== undefined && fetches !== null) this.#optional.kvFetch.record(fetches);
-
     const local = statistics.object('prefix_cache_stats', stats.prefix_cache_stats);
     if (local !== undefined) this.#addLocalCache(local);
     const external = statistics.object('connector_prefix_cache_stats', stats.connector_prefix_cache_stats);
@@ -72,6 +69,7 @@ export class SchedulerStatsRecorder {
     series.waitingDeferred.set(statistics.level('num_skipped_waiting_reqs', stats.num_skipped_waiting_reqs));
     series.waiting.set(series.waitingForCapacity.value + series.waitingDeferred.value);
     series.kvCacheUsage.set(statistics.level('kv_cache_usage', stats.kv_cache_usage));
+    this.#optional.kvFetch.record(stats.num_kv_fetch_reqs_by_stage);
   }
 
   /** Look-ups of resumed requests (`preempted_*`) stay out, as in vLLM. */

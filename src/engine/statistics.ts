@@ -56,9 +56,10 @@ export class Statistics {
   }
 }
 
-function isAmount(value: unknown): value is Statistic {
+/** Whether it is not negative and no more than 64 bits can hold, so that sums stay finite. */
+export function isAmount(value: unknown): value is Statistic {
   if (typeof value === 'bigint') return value >= 0n && value < MAX_INTEGER;
-  return typeof value === 'number' && value >= 0 && value < Infinity;
+  return typeof value === 'number' && value >= 0 && value <= 2 ** 64;
 }
 
 /** No integer of the wire has more than 64 bits. */

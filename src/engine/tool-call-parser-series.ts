@@ -41,6 +41,12 @@ export class ToolCallParserSeries {
   }
 }
 
-function keyOf({ mode, outcome, requestType }: ToolCallParserInvocation): string {
-  return `${mode} ${outcome} ${requestType}`;
+/** Of what is no invocation, or can't be made a text, a key that no series has. */
+function keyOf(invocation: ToolCallParserInvocation): string {
+  try {
+    const { mode, outcome, requestType } = invocation;
+    return `${mode} ${outcome} ${requestType}`;
+  } catch {
+    return typeof invocation;
+  }
 }

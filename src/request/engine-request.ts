@@ -189,8 +189,8 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
     this.#ended = true;
     const reason = this.#knownReason(given);
     const tracker = this.#tracker;
-    this.host.live.remove(this.id, this);
-    if (this.host.outputsObserved) this.host.live.rememberEnded(this.id);
+    const { live, outputsObserved } = this.host;
+    if (live.remove(this.id, this) && outputsObserved) live.rememberEnded(this.id);
     if (this.#loraName !== undefined) this.#moveLora(undefined);
     this.host.followProvider();
     this.#removeAbortListener?.();

@@ -14,9 +14,15 @@ export class LiveRequests {
   // Two generations, of which the older is dropped when the younger is full.
   #ended = new Set<string>();
   #endedEarlier = new Set<string>();
+  #used = false;
 
   get size(): number {
     return this.#byId.size + this.#unnamed.size;
+  }
+
+  /** Whether there has ever been one. */
+  get used(): boolean {
+    return this.#used;
   }
 
   /** The request that the engine's messages mean by `id`. */
@@ -26,6 +32,7 @@ export class LiveRequests {
 
   /** @returns False where a live request has the id already; the new one then can't be found by it. */
   add(id: string, request: EngineRequest): boolean {
+    this.#used = true;
     if (!this.#byId.has(id)) {
       this.#byId.set(id, request);
       return true;
@@ -34,9 +41,11 @@ export class LiveRequests {
     return false;
   }
 
-  remove(id: string, request: EngineRequest): void {
-    if (this.#byId.get(id) === request) this.#byId.delete(id);
-    else this.#unnamed.delete(request);
+  /** @returns Whether it was the one that the engine's messages mean by `id`. */
+  remove(id: string, request: EngineRequest): boolean {
+    if (this.#byId.get(id) === request) return this.#byId.delete(id);
+    this.#unnamed.delete(request);
+    return false;
   }
 
   /** Remembers the id of a request that has ended: the engine may speak of it once more. */

@@ -128,9 +128,12 @@ export function isTokenCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** A finite time in seconds, 0 or more. */
+/** Later than any clock says, in seconds. Sums of times that are smaller stay finite. */
+const END_OF_TIME = 1e12;
+
+/** A time in seconds, 0 or more, and none that no clock can say. */
 export function isTime(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < Infinity;
+  return typeof value === 'number' && value >= 0 && value < END_OF_TIME;
 }
 
 function isClientResponse(value: unknown): boolean {

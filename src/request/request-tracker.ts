@@ -214,5 +214,5 @@ export class RequestTracker {
 }
 
 function tokensOrZero(value: number | undefined): number {
-  return typeof value === 'number' && value >= 0 && value < Infinity ? value : 0;
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0;
 }

@@ -30,7 +30,7 @@ interface RequestStart {
 /** Starts a request on an engine, with a span of its own. Never throws. */
 export function startRequest(host: RequestHost, options: StartRequestOptions): VllmRequest {
   const parameters = resolveRequestOptions(options, host.drops);
-  const base = withParent(contextApi.active(), options.traceHeaders);
+  const base = withParent(host, contextApi.active(), options.traceHeaders);
   return build(withOwnSpan(host, parameters, base));
 }
 
@@ -48,7 +48,7 @@ export function trackRequest(
   traceHeaders: TraceHeaders | null | undefined,
 ): EngineRequest {
   const parameters = resolveRequestOptions({ requestId }, host.drops);
-  const base = withParent(ROOT_CONTEXT, traceHeaders);
+  const base = withParent(host, ROOT_CONTEXT, traceHeaders);
   const span = startRequestSpan(host, parameters, parameters.requestId, receivedAt, base);
   const request = new EngineRequest(host, requestId, parameters, Number.NaN, span, false, undefined);
   host.live.orphans.add(request, host.clock.wallSeconds());
@@ -85,8 +85,14 @@ function withAdoptedSpan(host: RequestHost, parameters: RequestParameters, span:
   return { host, parameters, arrivalTime, base: contextApi.active(), span, adopted: true };
 }
 
-function withParent(context: Context, headers: TraceHeaders | null | undefined): Context {
-  return headers === undefined || headers === null ? context : withTraceHeaders(context, headers);
+function withParent(host: RequestHost, context: Context, headers: TraceHeaders | null | undefined): Context {
+  if (headers === undefined || headers === null) return context;
+  try {
+    return withTraceHeaders(context, headers);
+  } catch (error) {
+    host.drops.count('invalidValue', error, 'traceHeaders');
+    return context;
+  }
 }
 
 function build(start: RequestStart): VllmRequest {

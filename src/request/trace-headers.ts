@@ -32,10 +32,13 @@ export function withTraceHeaders(context: Context, headers: TraceHeaders): Conte
 
 /** The text of a header, empty where there is none, or nothing that is text. */
 function header(headers: TraceHeaders, name: string): string {
-  if (isFetchHeaders(headers)) return headers.get(name) ?? '';
-  const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
-  const values = key === undefined ? [] : [headers[key]].flat();
+  const values: unknown[] = [isFetchHeaders(headers) ? headers.get(name) : named(headers, name)].flat();
   return values.filter((value) => typeof value === 'string').join(',');
+}
+
+function named(headers: Readonly<Record<string, unknown>>, name: string): unknown {
+  const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
+  return key === undefined ? undefined : headers[key];
 }
 
 function isFetchHeaders(headers: TraceHeaders): headers is Pick<Headers, 'get'> {

@@ -26,6 +26,16 @@ const entries = [
     needs: [API, '@msgpack/msgpack'],
     exports: ['EngineCoreDecodeError', 'decodeEngineCoreOutputs'],
   },
+  {
+    entry: `${NAME}/stats-log`,
+    needs: [API],
+    exports: ['StatsLogger', 'otelLogger'],
+  },
+  {
+    entry: `${NAME}/bound-meter`,
+    needs: [API],
+    exports: ['BoundMeterProvider'],
+  },
 ];
 
 let installed: InstalledPackage;

@@ -1,0 +1,98 @@
+import type { Attributes } from '@opentelemetry/api';
+import { AttributeMap } from './attribute-map.ts';
+
+/** What is kept per attributes. */
+export interface Attributed {
+  /** A frozen copy of what was given, so that no later change of that object reaches the data. */
+  readonly attributes: Attributes;
+}
+
+const NONE: Attributes = Object.freeze({});
+
+/** The attributes of what does not fit ("Overflow attribute" in the specification's metrics SDK). */
+const OVERFLOW: Attributes = Object.freeze({ 'otel.metric.overflow': true });
+
+/**
+ * The series of one metric stream, of which there are never more than a limit, and one more for the overflow: so many
+ * distinct attributes are guaranteed not to overflow ("Overflow attribute" in the specification's metrics SDK). A
+ * series holds its place until it is deleted, not until the next collection.
+ */
+export class SeriesTable<Series extends Attributed> {
+  readonly #limit: number;
+  readonly #create: (attributes: Attributes) => Series;
+  readonly #onOverflow: () => void;
+  readonly #byAttributes = new AttributeMap<Series>();
+  readonly #all = new Set<Series>();
+  #overflow: Series | undefined;
+
+  /**
+   * @param limit - How many series there may be beside the overflow.
+   * @param create - Makes a series of attributes that are frozen.
+   * @param onOverflow - Called whenever something does not fit.
+   */
+  constructor(limit: number, create: (attributes: Attributes) => Series, onOverflow: () => void) {
+    this.#limit = limit;
+    this.#create = create;
+    this.#onOverflow = onOverflow;
+  }
+
+  /** Every series, in the order of their making. One may be deleted on the way. */
+  get all(): Iterable<Series> {
+    return this.#all;
+  }
+
+  /**
+   * The series of these attributes, made where there is none yet; the overflow series where none fits any more.
+   *
+   * @param given - None where it is left out, or null.
+   */
+  resolve(given: Attributes | undefined): Series {
+    const attributes = given ?? NONE;
+    const found = this.#byAttributes.get(attributes);
+    if (found !== undefined) return found;
+    if (!isOverflowSet(attributes)) {
+      const others = this.#overflow === undefined ? 0 : 1;
+      if (this.#all.size - others < this.#limit) return this.#add(snapshot(attributes));
+      this.#onOverflow();
+    }
+    return (this.#overflow ??= this.#add(OVERFLOW));
+  }
+
+  isOverflow(series: Series): boolean {
+    return series === this.#overflow;
+  }
+
+  delete(series: Series): void {
+    if (!this.#all.delete(series)) return;
+    this.#byAttributes.delete(series.attributes);
+    if (series === this.#overflow) this.#overflow = undefined;
+  }
+
+  #add(attributes: Attributes): Series {
+    const series = this.#create(attributes);
+    this.#byAttributes.set(attributes, series);
+    this.#all.add(series);
+    return series;
+  }
+}
+
+function isOverflowSet(attributes: Attributes): boolean {
+  return attributes['otel.metric.overflow'] === true && Object.keys(attributes).length === 1;
+}
+
+function snapshot(attributes: Attributes): Attributes {
+  const copy = { ...attributes };
+  for (const [key, value] of Object.entries(copy)) {
+    if (typeof value === 'object' && value !== null) copy[key] = copyOf(value);
+  }
+  return Object.freeze(copy);
+}
+
+function copyOf<Value extends object>(value: Value): Value {
+  try {
+    return structuredClone(value);
+  } catch {
+    // A function inside, which no exporter can write either.
+    return value;
+  }
+}

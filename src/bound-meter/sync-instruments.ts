@@ -1,0 +1,87 @@
+import type { Attributes, Context } from '@opentelemetry/api';
+import type {
+  BindableCounter,
+  BindableGauge,
+  BindableHistogram,
+  BindableUpDownCounter,
+  Bound,
+  BoundCounter,
+  BoundRecorder,
+} from './bindable.ts';
+import type { Series } from './series.ts';
+import type { SyncStream } from './sync-stream.ts';
+
+/** A counter or up-down counter: which values are allowed is its stream's to say. */
+export class AddingInstrument<Value> implements BindableCounter, BindableUpDownCounter {
+  readonly #stream: SyncStream<Value>;
+
+  constructor(stream: SyncStream<Value>) {
+    this.#stream = stream;
+  }
+
+  add(value: number, attributes?: Attributes, _context?: Context): void {
+    this.#stream.record(value, attributes);
+  }
+
+  bind(attributes?: Attributes): BoundCounter {
+    return new AddingBinding(this.#stream, attributes);
+  }
+}
+
+/** A histogram or gauge. */
+export class RecordingInstrument<Value> implements BindableHistogram, BindableGauge {
+  readonly #stream: SyncStream<Value>;
+
+  constructor(stream: SyncStream<Value>) {
+    this.#stream = stream;
+  }
+
+  record(value: number, attributes?: Attributes, _context?: Context): void {
+    this.#stream.record(value, attributes);
+  }
+
+  bind(attributes?: Attributes): BoundRecorder {
+    return new RecordingBinding(this.#stream, attributes);
+  }
+}
+
+/** A bound instrument: one series, from bind to unbind. */
+abstract class Binding<Value> implements Bound {
+  readonly #stream: SyncStream<Value>;
+  #series: Series<Value> | undefined;
+
+  constructor(stream: SyncStream<Value>, attributes: Attributes | undefined) {
+    this.#stream = stream;
+    this.#series = stream.resolve(attributes);
+  }
+
+  unbind(): void {
+    if (this.#series !== undefined) this.#stream.drop(this.#series);
+    this.#series = undefined;
+  }
+
+  /** Records a measurement. No allocation, no look-up, but for the first one after another binding's unbind. */
+  protected take(value: number): void {
+    const series = this.#series;
+    if (series === undefined) return;
+    this.#stream.recordInto(series.isDropped ? this.#rebind(series) : series, value);
+  }
+
+  #rebind({ attributes }: Series<Value>): Series<Value> {
+    return (this.#series = this.#stream.resolve(attributes));
+  }
+}
+
+class AddingBinding<Value> extends Binding<Value> implements BoundCounter {
+  add(value: number, _context?: Context): void {
+    this.take(value);
+  }
+}
+
+class RecordingBinding<Value> extends Binding<Value> implements BoundRecorder {
+  // The Context is the measurement's: exemplars ("Bound instruments" in the specification's metrics SDK) are to be
+  // sampled here, and in the calls above.
+  record(value: number, _context?: Context): void {
+    this.take(value);
+  }
+}
