@@ -33,7 +33,11 @@ export interface WatchedEngine {
   attach(accumulator: IntervalAccumulator): () => void;
 }
 
-/** The counters of one engine: the values of its series, from which a log takes what an interval added. */
+/**
+ * The counters of one engine: the values of its series, from which a log takes what an interval added. They are whole
+ * numbers up to 2^53; beyond, each is the double nearest to the exact sum, and the difference of two readings is off by
+ * at most a unit in the last place of the later one.
+ */
 export interface EngineCounters {
   /** Prompt tokens computed here: `vllm:prompt_tokens_by_source{source="local_compute"}`. */
   readonly promptTokens: number;

@@ -32,7 +32,7 @@ export type ResolvedStatsLoggerOptions = {
 const MAX_MILLIS = 2 ** 31 - 1;
 
 /** Where options stand that are an option themselves. */
-export interface OuterOption {
+interface OuterOption {
   /** The name to put before theirs in errors. */
   readonly name: string;
   /** The clock to use where they have none. */
