@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { ANY, numberOf, parseCommandLine, WHOLE } from './command-line.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What the demo is asked to do. */
@@ -20,6 +20,8 @@ export interface DemoOptions {
   readonly otlp: string | undefined;
   /** Path of a trace file. */
   readonly trace: string | undefined;
+  /** Whether the engines' messages go through frames and ZeroMQ. */
+  readonly wire: boolean;
   readonly serve: boolean;
   readonly progress: boolean;
 }
@@ -43,6 +45,7 @@ turns what they send into vLLM's metrics, and the preemption histogram is read b
   --otlp URL          also export to this OTLP/HTTP receiver, http://localhost:4318 say
   --trace FILE        take the requests from an Azure LLM inference trace (CSV)
                       or a Mooncake trace (JSONL)
+  --wire              send what the engines say as vLLM does: in MessagePack frames, through ZeroMQ
   --serve             keep the endpoint up until Ctrl-C
   --no-progress       no progress bar (nor is there one off a terminal, or where CI is set)
   --help              print this`;
@@ -55,7 +58,7 @@ turns what they send into vLLM's metrics, and the preemption histogram is read b
  * @throws UsageError naming the option, what it may be, and what came.
  */
 export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
-  const values = parseStrictly(args);
+  const values = parseCommandLine(args, OPTIONS);
   if (values.help === true) return 'help';
   if (values.trace !== undefined && values.rate !== undefined) {
     throw new UsageError('--rate has no meaning with --trace, which says when requests arrive');
@@ -71,6 +74,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
     port: numberOf('port', values.port, WHOLE, 0, 65_535) ?? 9464,
     otlp: urlOf('otlp', values.otlp),
     trace: values.trace,
+    wire: values.wire === true,
     serve: values.serve === true,
     progress: values['no-progress'] !== true,
   };
@@ -78,62 +82,22 @@ export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
 
 const TEXT = { type: 'string' } as const;
 const FLAG = { type: 'boolean' } as const;
-
-function parseStrictly(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: joinNegativeNumbers(args),
-      strict: true,
-      options: {
-        engines: TEXT,
-        'kv-blocks': TEXT,
-        rate: TEXT,
-        duration: TEXT,
-        'time-scale': TEXT,
-        'abort-share': TEXT,
-        seed: TEXT,
-        port: TEXT,
-        otlp: TEXT,
-        trace: TEXT,
-        serve: FLAG,
-        'no-progress': FLAG,
-        help: FLAG,
-      },
-    }).values;
-  } catch (error) {
-    // Node explains at length; its first sentence names the option and says what is wrong.
-    const [sentence = ''] = error instanceof Error ? error.message.split(/\.\s|\.$/) : [];
-    throw new UsageError(`${sentence}; --help lists the options`);
-  }
-}
-
-/** `--rate -5` as `--rate=-5`: for Node, what begins with a dash is an option. */
-function joinNegativeNumbers(args: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (const arg of args) {
-    const option = /^-[\d.]/.test(arg) ? joined.pop() : undefined;
-    joined.push(option === undefined ? arg : `${option}=${arg}`);
-  }
-  return joined;
-}
-
-const WHOLE = { noun: 'an integer', form: /^\d+$/ };
-const ANY = { noun: 'a number', form: /^\d*\.?\d+$/ };
-
-function numberOf(
-  name: string,
-  text: string | undefined,
-  { noun, form }: typeof WHOLE,
-  least: number,
-  most: number,
-): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!form.test(text) || value < least || value > most) {
-    throw new UsageError(`--${name} must be ${noun} from ${least} to ${most}, got ${JSON.stringify(text)}`);
-  }
-  return value;
-}
+const OPTIONS = {
+  engines: TEXT,
+  'kv-blocks': TEXT,
+  rate: TEXT,
+  duration: TEXT,
+  'time-scale': TEXT,
+  'abort-share': TEXT,
+  seed: TEXT,
+  port: TEXT,
+  otlp: TEXT,
+  trace: TEXT,
+  wire: FLAG,
+  serve: FLAG,
+  'no-progress': FLAG,
+  help: FLAG,
+} as const;
 
 function urlOf(name: string, text: string | undefined): string | undefined {
   if (text !== undefined && !/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) {

@@ -88,7 +88,8 @@ export function formatWorst(records: readonly RequestRecord[]): string {
   return `Worst requests\n\n${formatTable([columns, ...rows])}`;
 }
 
-function formatReasons(samples: readonly Sample[]): string {
+/** How many requests ended for which reason. */
+export function formatReasons(samples: readonly Sample[]): string {
   const counts = FINISH_REASONS.map((reason) => ({
     reason,
     count: sumOf(samples, 'vllm:request_success_total', { finished_reason: reason }),
@@ -108,11 +109,13 @@ function formatQuantile(histogram: Histogram, q: number): string {
   return bound === Infinity ? `> ${histogram.buckets.at(-2)?.bound ?? 0}` : `≤ ${bound}`;
 }
 
-function formatCount(count: number): string {
+/** With commas between the thousands. */
+export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function formatCountOf(count: number, thing: string): string {
+/** A count and what was counted, in the plural where it is not one. */
+export function formatCountOf(count: number, thing: string): string {
   return `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`;
 }
 

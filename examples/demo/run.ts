@@ -8,6 +8,7 @@ import { formatOpening, formatReport, formatVerdict } from './report.ts';
 import { createScenario, type Scenario } from './scenario.ts';
 import { startTelemetry, type Telemetry } from './telemetry.ts';
 import { UsageError } from './usage-error.ts';
+import type { Wire } from './wire.ts';
 
 /** The demo's surroundings. */
 export interface Surroundings {
@@ -17,6 +18,8 @@ export interface Surroundings {
   complain(text: string): void;
   /** Where the progress bar goes. Undefined for none. */
   readonly terminal: Terminal | undefined;
+  /** Loads what `--wire` needs. Default: what is installed. */
+  readonly loadWire?: () => Promise<{ readonly Wire: typeof Wire }>;
   /** Resolves when the user has seen enough of a demo that was told to go on serving. */
   interrupted(): Promise<void>;
 }
@@ -51,9 +54,12 @@ async function runScenario(
 ): Promise<number> {
   const { simulation, options } = scenario;
   const { print } = surroundings;
+  let wire: Wire | undefined;
   try {
+    if (options.wire) wire = await openWire(surroundings);
     print(`${formatOpening(scenario)}\n`);
-    await simulate(scenario, telemetry, new Progress(options.progress ? surroundings.terminal : undefined));
+    const progress = new Progress(options.progress ? surroundings.terminal : undefined);
+    await simulate(scenario, telemetry, wire, progress);
 
     const response = await fetch(telemetry.url);
     const samples = parseExposition(await response.text());
@@ -73,16 +79,34 @@ async function runScenario(
     if (options.serve) await surroundings.interrupted();
     return differences.length === 0 && failure === undefined ? 0 : 1;
   } finally {
+    wire?.close();
     await telemetry.shutdown();
   }
 }
 
-async function simulate(scenario: Scenario, { vllm }: Telemetry, progress: Progress): Promise<void> {
+/** ZeroMQ is needed by those alone who ask for it. */
+async function openWire({ loadWire = () => import('./wire.ts') }: Surroundings): Promise<Wire> {
+  try {
+    const { Wire } = await loadWire();
+    return await Wire.open();
+  } catch (error) {
+    const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
+    throw new UsageError(`--wire needs the packages zeromq and @msgpack/msgpack (${reason})`);
+  }
+}
+
+async function simulate(
+  scenario: Scenario,
+  { vllm }: Telemetry,
+  wire: Wire | undefined,
+  progress: Progress,
+): Promise<void> {
   const { simulation, requests, timeScale } = scenario;
   const { log, engines } = simulation;
   const frontend = new Frontend(vllm, Date.now() / 1000);
   for await (const event of pace(simulation, timeScale)) {
-    frontend.handle(event);
+    const carried = wire !== undefined && event.kind === 'message';
+    frontend.handle(carried ? { ...event, message: await wire.carry(event.message) } : event);
     progress.update(() => ({
       done: (log.ended + log.rejected) / requests.length,
       simulatedSeconds: event.at,

@@ -21,7 +21,9 @@ export interface DecodeOptions {
  * statistics: log probabilities, tensors, token ids and everything unknown are passed over, extension types among them.
  *
  * All layouts of vLLM's V1 engine are told apart by their content; arrays may be shorter or longer than known, and
- * unknown map keys are there and mean nothing. Integers from 2^53 on stay exact, as bigint, within statistics.
+ * unknown map keys are there and mean nothing. Within scheduler statistics an integer that takes 64 bits on the wire is
+ * a bigint, and so exact. Trace headers come with the first output of a request, beside its prefill statistics; the
+ * engine repeats them in every output, where they are passed over.
  *
  * @param frames - The frames of one message, or its only one. Only the first is looked into: the others are tensors.
  * @throws EngineCoreDecodeError saying which position was wrong. Nothing of the message has been recorded then.
@@ -30,6 +32,17 @@ export function decodeEngineCoreOutputs(
   frames: Uint8Array | readonly Uint8Array[],
   options: DecodeOptions = {},
 ): EngineCoreOutputs {
+  try {
+    return decodeFrames(frames, options);
+  } catch (error) {
+    if (error instanceof EngineCoreDecodeError) throw error;
+    // A frame whose buffer was transferred away, a list that can't be read, an id longer than a string can be.
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new EngineCoreDecodeError('message', reason, { cause: error });
+  }
+}
+
+function decodeFrames(frames: Uint8Array | readonly Uint8Array[], options: DecodeOptions): EngineCoreOutputs {
   const all = frames instanceof Uint8Array ? [frames] : frames;
   const [frame] = Array.isArray(all) ? (all as readonly unknown[]) : [];
   if (!(frame instanceof Uint8Array))
@@ -58,7 +71,7 @@ function decodeMessage(cursor: MessagePackCursor): EngineCoreOutputs {
         message.outputs = decodeOutputs(cursor);
         break;
       case 2:
-        message.scheduler_stats = decodeMap(cursor, 'scheduler_stats');
+        message.scheduler_stats = decodeMap(cursor, 'scheduler_stats', 'bigint');
         break;
       case 3:
         message.timestamp = cursor.readNumber('timestamp');

@@ -1,15 +1,30 @@
-import { Decoder } from '@msgpack/msgpack';
+import { Decoder, ExtData, type DecoderOptions } from '@msgpack/msgpack';
 import { EngineCoreDecodeError } from './engine-core-decode-error.ts';
 import type { MessagePackCursor } from './message-pack-cursor.ts';
 
-// Extension types that nobody registered stay data; 64-bit integers stay exact.
-const decoder = new Decoder({ useBigInt64: true });
+const options: DecoderOptions = {
+  // Extension types stay data, the standard's timestamps among them.
+  extensionCodec: { tryToEncode: () => null, decode: (data, type) => new ExtData(type, data) },
+  // A key that is no text is none that means anything: what becomes of it matters as little, so long as it is harmless.
+  mapKeyConverter: (key) => (typeof key === 'string' ? key : typeof key),
+};
 
-/** Decodes the map at the cursor, or a list of them. Its bytes have been checked to lie within the frame. */
-export function decodeValue(cursor: MessagePackCursor, position: string): unknown {
+/** Makes numbers of all integers, of those beyond 2^53 the nearest. */
+const numbers = new Decoder(options);
+
+/** Makes bigints of integers that take 64 bits on the wire, however small, so that large ones are summed without loss. */
+const bigints = new Decoder({ ...options, useBigInt64: true });
+
+/** Decodes the value at the cursor. */
+export function decodeValue(
+  cursor: MessagePackCursor,
+  position: string,
+  integers64: 'number' | 'bigint' = 'number',
+): unknown {
+  // So that the library believes no header either, the bytes have been checked to lie within the frame.
   const bytes = cursor.take(position);
   try {
-    return decoder.decode(bytes);
+    return (integers64 === 'bigint' ? bigints : numbers).decode(bytes);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new EngineCoreDecodeError(position, reason, { cause: error });
@@ -17,8 +32,12 @@ export function decodeValue(cursor: MessagePackCursor, position: string): unknow
 }
 
 /** Decodes the map at the cursor. */
-export function decodeMap(cursor: MessagePackCursor, position: string): Readonly<Record<string, unknown>> {
+export function decodeMap(
+  cursor: MessagePackCursor,
+  position: string,
+  integers64: 'number' | 'bigint' = 'number',
+): Readonly<Record<string, unknown>> {
   const kind = cursor.kind(position);
   if (kind !== 'map') throw new EngineCoreDecodeError(position, `must be a map, is ${kind}`);
-  return decodeValue(cursor, position) as Readonly<Record<string, unknown>>;
+  return decodeValue(cursor, position, integers64) as Readonly<Record<string, unknown>>;
 }

@@ -17,20 +17,24 @@ type Output = Writable<EngineCoreOutput>;
  * | C | trace headers | prefill statistics | routed experts | NaNs | |
  * | D and later | EC transfer | trace headers | prefill statistics | routed experts | NaNs |
  *
- * An integer at 9, 10 or 11 is a count of A or B, a map with `num_prompt_tokens` is the prefill statistics, and an
- * integer at 12 or 13 the number of NaNs.
+ * A number at 9, 10 or 11 is a count of A or B, a map with `num_prompt_tokens` is the prefill statistics, and a number
+ * at 12 or 13 that of NaNs. Trace headers are taken from the position before the prefill statistics.
  */
 export function decodeOutput(cursor: MessagePackCursor): EngineCoreOutput {
   const length = cursor.readArrayLength('');
   if (length === 0) throw new EngineCoreDecodeError('', 'must have a request_id');
   const output: Output = { request_id: cursor.readString('request_id') };
+  let before = cursor.offset;
   for (let position = 1; position < length; position += 1) {
-    if (!cursor.skipNil()) decodeField(cursor, output, position);
+    const start = cursor.offset;
+    if (!cursor.skipNil()) decodeField(cursor, output, position, before);
+    before = start;
   }
   return output;
 }
 
-function decodeField(cursor: MessagePackCursor, output: Output, position: number): void {
+/** @param before - Offset of the position before. */
+function decodeField(cursor: MessagePackCursor, output: Output, position: number, before: number): void {
   switch (position) {
     case 1:
       output.new_token_ids = countTokens(cursor);
@@ -44,7 +48,7 @@ function decodeField(cursor: MessagePackCursor, output: Output, position: number
     case 9:
     case 10:
     case 11:
-      decodePrefill(cursor, output, position);
+      decodePrefill(cursor, output, position, before);
       return;
     case 12:
     case 13:
@@ -54,6 +58,9 @@ function decodeField(cursor: MessagePackCursor, output: Output, position: number
       cursor.skip(nameOf(position));
   }
 }
+
+/** The key by which prefill statistics are told from trace headers. */
+const NUM_PROMPT_TOKENS = Buffer.from('num_prompt_tokens', 'latin1');
 
 /** Names of the positions that every layout has; further ones are called by their number. */
 const NAMES: readonly string[] = [
@@ -90,23 +97,33 @@ function decodeEvents(cursor: MessagePackCursor): readonly EngineCoreEvent[] {
   return decodeValue(cursor, 'events') as readonly EngineCoreEvent[];
 }
 
-function decodePrefill(cursor: MessagePackCursor, output: Output, position: number): void {
+function decodePrefill(cursor: MessagePackCursor, output: Output, position: number, before: number): void {
+  const start = cursor.offset;
   const kind = cursor.kind(nameOf(position));
-  if (kind === 'integer') {
+  if (kind === 'number') {
     const tokens = cursor.readNumber(nameOf(position));
     // Old engines send counts alone; how long the prompt is, the request knows.
     output.prefill_stats =
       position === 11
         ? { ...output.prefill_stats, ...splitCached(output.prefill_stats?.num_cached_tokens ?? 0, tokens) }
         : { num_cached_tokens: tokens, num_local_cached_tokens: tokens };
-    return;
+  } else if (kind === 'map' && position !== 9) {
+    if (!cursor.skipMap(NUM_PROMPT_TOKENS, nameOf(position))) return;
+    const end = cursor.offset;
+    cursor.offset = start;
+    output.prefill_stats = decodeMap(cursor, nameOf(position));
+    cursor.offset = before;
+    if (cursor.kind('') === 'map') decodeTraceHeaders(cursor, output, nameOf(position - 1));
+    cursor.offset = end;
+  } else cursor.skip(nameOf(position));
+}
+
+/** Headers come with every output of a request; its first one, which has the prefill statistics, is enough. */
+function decodeTraceHeaders(cursor: MessagePackCursor, output: Output, position: string): void {
+  const headers = decodeMap(cursor, position);
+  if (Object.values(headers).every((value) => typeof value === 'string')) {
+    output.trace_headers = headers as Readonly<Record<string, string>>;
   }
-  if (kind !== 'map' || position === 9) {
-    cursor.skip(nameOf(position));
-    return;
-  }
-  const map = decodeMap(cursor, nameOf(position));
-  if ('num_prompt_tokens' in map) output.prefill_stats = map;
 }
 
 function splitCached(cached: number, external: number): PrefillStats {
@@ -114,7 +131,7 @@ function splitCached(cached: number, external: number): PrefillStats {
 }
 
 function decodeNans(cursor: MessagePackCursor, output: Output, position: number): void {
-  if (cursor.kind(nameOf(position)) === 'integer')
+  if (cursor.kind(nameOf(position)) === 'number')
     output.num_nans_in_logits = cursor.readNumber(nameOf(position));
   else cursor.skip(nameOf(position));
 }

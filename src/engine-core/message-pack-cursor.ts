@@ -1,9 +1,16 @@
 import { EngineCoreDecodeError } from './engine-core-decode-error.ts';
+import {
+  describeType,
+  FIXED_SIZES,
+  kindOf,
+  LENGTH_BYTES,
+  NIL,
+  NUMBER_SIZES,
+  type ValueKind,
+} from './message-pack-type.ts';
 
-/** What kind of value stands at a position, as far as the decoder needs to tell. */
-export type ValueKind = 'nil' | 'integer' | 'float' | 'string' | 'array' | 'map' | 'other';
-
-const NIL = 0xc0;
+/** How deep the values may nest of which something is made. Engines send five levels. */
+const MAX_DEPTH = 32;
 
 /**
  * A place in a MessagePack frame: tells what stands there, reads headers, numbers and strings, and passes over
@@ -38,29 +45,18 @@ export class MessagePackCursor {
     return true;
   }
 
-  /** Reads the header of an array: how many values follow, each of which takes at least a byte. */
+  /** Reads the header of an array: how many values it says follow. */
   readArrayLength(position: string): number {
     const type = this.#take(position);
-    let length: number;
-    if (type >= 0x90 && type <= 0x9f) length = type & 0x0f;
-    else if (type === 0xdc) length = this.#takeUint(2, position);
-    else if (type === 0xdd) length = this.#takeUint(4, position);
-    else throw new EngineCoreDecodeError(position, `must be an array, is ${describe(type)}`);
-    if (length > this.frame.length - this.offset) throw truncated(position);
-    return length;
+    if (type >= 0x90 && type <= 0x9f) return type & 0x0f;
+    if (type === 0xdc) return this.#takeUint(2, position);
+    if (type === 0xdd) return this.#takeUint(4, position);
+    throw new EngineCoreDecodeError(position, `must be an array, is ${describeType(type)}`);
   }
 
   /** Reads a string. */
   readString(position: string): string {
-    const type = this.#take(position);
-    let length: number;
-    if (type >= 0xa0 && type <= 0xbf) length = type & 0x1f;
-    else if (type === 0xd9) length = this.#takeUint(1, position);
-    else if (type === 0xda) length = this.#takeUint(2, position);
-    else if (type === 0xdb) length = this.#takeUint(4, position);
-    else throw new EngineCoreDecodeError(position, `must be a string, is ${describe(type)}`);
-    const end = this.offset + length;
-    if (end > this.frame.length) throw truncated(position);
+    const end = this.#readStringHeader(position);
     const start = this.offset;
     this.offset = end;
     return this.frame.toString('utf8', start, end);
@@ -73,7 +69,7 @@ export class MessagePackCursor {
     if (type >= 0xe0) return type - 0x100;
     const size = NUMBER_SIZES[type];
     if (size === undefined)
-      throw new EngineCoreDecodeError(position, `must be a number, is ${describe(type)}`);
+      throw new EngineCoreDecodeError(position, `must be a number, is ${describeType(type)}`);
     const start = this.offset;
     if (start + size > this.frame.length) throw truncated(position);
     this.offset = start + size;
@@ -91,11 +87,22 @@ export class MessagePackCursor {
     }
   }
 
-  /** Passes over a whole value, however deep, and returns its bytes. */
+  /** Passes over a whole value and returns its bytes, for the library, whose memory is bounded by how deep they nest. */
   take(position: string): Uint8Array {
     const start = this.offset;
-    this.skip(position);
+    this.#skipNested(position, MAX_DEPTH);
     return this.frame.subarray(start, this.offset);
+  }
+
+  #skipNested(position: string, depth: number): void {
+    const kind = this.kind(position);
+    if (kind !== 'array' && kind !== 'map') {
+      this.skip(position);
+      return;
+    }
+    if (depth === 0) throw new EngineCoreDecodeError(position, `is nested deeper than ${MAX_DEPTH} levels`);
+    const values = kind === 'array' ? this.readArrayLength(position) : 2 * this.#readMapLength(position);
+    for (let value = 0; value < values; value += 1) this.#skipNested(position, depth - 1);
   }
 
   /**
@@ -130,11 +137,51 @@ export class MessagePackCursor {
     this.offset = offset;
   }
 
+  /** Passes over a map, and tells whether it has this key. Allocates nothing. */
+  skipMap(key: Uint8Array, position: string): boolean {
+    let hasKey = false;
+    const entries = this.#readMapLength(position);
+    for (let entry = 0; entry < entries; entry += 1) {
+      if (this.kind(position) === 'string') {
+        const end = this.#readStringHeader(position);
+        // Most keys differ in length, which saves a call out of JavaScript.
+        const mayBe = end - this.offset === key.length;
+        if (mayBe && this.frame.compare(key, 0, key.length, this.offset, end) === 0) hasKey = true;
+        this.offset = end;
+      } else this.skip(position);
+      this.skip(position);
+    }
+    return hasKey;
+  }
+
+  /** Reads the header of a map: how many pairs it says follow. */
+  #readMapLength(position: string): number {
+    const type = this.#take(position);
+    if (type >= 0x80 && type <= 0x8f) return type & 0x0f;
+    if (type === 0xde) return this.#takeUint(2, position);
+    if (type === 0xdf) return this.#takeUint(4, position);
+    throw new EngineCoreDecodeError(position, `must be a map, is ${describeType(type)}`);
+  }
+
+  /** Reads the header of a string, whose bytes the cursor then stands before; returns where they end. */
+  #readStringHeader(position: string): number {
+    const type = this.#take(position);
+    let length: number;
+    if (type >= 0xa0 && type <= 0xbf) length = type & 0x1f;
+    else if (type === 0xd9) length = this.#takeUint(1, position);
+    else if (type === 0xda) length = this.#takeUint(2, position);
+    else if (type === 0xdb) length = this.#takeUint(4, position);
+    else throw new EngineCoreDecodeError(position, `must be a string, is ${describeType(type)}`);
+    const end = this.offset + length;
+    if (end > this.frame.length) throw truncated(position);
+    return end;
+  }
+
   /** Passes over what belongs to a type byte of variable size itself; returns how many values follow. */
   #skipBody(type: number, position: string): number {
     const lengthBytes = LENGTH_BYTES[type];
     if (lengthBytes === undefined) {
-      throw new EngineCoreDecodeError(position, `is no MessagePack: type ${describe(type)}`);
+      throw new EngineCoreDecodeError(position, `is no MessagePack: type ${describeType(type)}`);
     }
     const length = this.#takeUint(lengthBytes, position);
     if (type >= 0xde) return 2 * length;
@@ -157,63 +204,6 @@ export class MessagePackCursor {
     this.offset = start + bytes;
     return this.frame.readUIntBE(start, bytes);
   }
-}
-
-/** Sizes in bytes of what follows the type byte of a number. */
-const NUMBER_SIZES: Readonly<Record<number, number>> = {
-  0xca: 4,
-  0xcb: 8,
-  0xcc: 1,
-  0xcd: 2,
-  0xce: 4,
-  0xcf: 8,
-  0xd0: 1,
-  0xd1: 2,
-  0xd2: 4,
-  0xd3: 8,
-};
-
-/**
- * The same for every type from 0xc0 to 0xdf, -1 where the size varies or there is no such type; an extension's counts the
- * byte that says which.
- */
-const FIXED_SIZES: Int8Array = Int8Array.from({ length: 0x20 }, (_, low) => {
-  const type = 0xc0 + low;
-  if (type === NIL || type === 0xc2 || type === 0xc3) return 0;
-  if (type >= 0xd4 && type <= 0xd8) return 1 + 2 ** (type - 0xd4);
-  return NUMBER_SIZES[type] ?? -1;
-});
-
-/** How many bytes the length takes, for types that have one: bin, ext, str, array, map. */
-const LENGTH_BYTES: Readonly<Record<number, number>> = {
-  0xc4: 1,
-  0xc5: 2,
-  0xc6: 4,
-  0xc7: 1,
-  0xc8: 2,
-  0xc9: 4,
-  0xd9: 1,
-  0xda: 2,
-  0xdb: 4,
-  0xdc: 2,
-  0xdd: 4,
-  0xde: 2,
-  0xdf: 4,
-};
-
-function kindOf(type: number): ValueKind {
-  if (type <= 0x7f || type >= 0xe0) return 'integer';
-  if (type <= 0x8f || type >= 0xde) return 'map';
-  if (type <= 0x9f || type >= 0xdc) return 'array';
-  if (type <= 0xbf || type >= 0xd9) return 'string';
-  if (type === NIL) return 'nil';
-  if (type === 0xca || type === 0xcb) return 'float';
-  return type >= 0xcc && type <= 0xd3 ? 'integer' : 'other';
-}
-
-function describe(type: number): string {
-  const kind = kindOf(type);
-  return kind === 'other' ? `0x${type.toString(16)}` : kind;
 }
 
 function truncated(position: string): EngineCoreDecodeError {

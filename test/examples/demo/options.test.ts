@@ -13,6 +13,7 @@ const DEFAULTS: DemoOptions = {
   port: 9464,
   otlp: undefined,
   trace: undefined,
+  wire: false,
   serve: false,
   progress: true,
 };
@@ -31,6 +32,7 @@ describe('parseOptions', () => {
     ['--seed 0 --port 0', { seed: 0, port: 0 }],
     ['--otlp https://collector:4318/base', { otlp: 'https://collector:4318/base' }],
     ['--trace trace.csv --duration 60', { trace: 'trace.csv', duration: 60 }],
+    ['--wire', { wire: true }],
     ['--serve --no-progress', { serve: true, progress: false }],
     ['--seed 1 --seed 2', { seed: 2 }],
   ])('takes "%s"', (line, options) => {
@@ -81,6 +83,7 @@ describe('HELP', () => {
       'port',
       'otlp',
       'trace',
+      'wire',
       'serve',
       'no-progress',
       'help',

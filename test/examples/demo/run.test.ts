@@ -3,9 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HELP } from '../../../examples/demo/options.ts';
-import { runDemo } from '../../../examples/demo/run.ts';
+import { Wire } from '../../../examples/demo/wire.ts';
+import { runDemo, type Surroundings } from '../../../examples/demo/run.ts';
 
 const SMALL = '--duration 20 --rate 8 --kv-blocks 256 --engines 2 --time-scale 1000000 --port 0';
 
@@ -26,7 +27,7 @@ interface Outcome {
   readonly metrics: string;
 }
 
-const run = async (line: string): Promise<Outcome> => {
+const run = async (line: string, more: Partial<Surroundings> = {}): Promise<Outcome> => {
   const printed: string[] = [];
   const complaints: string[] = [];
   let metrics = '';
@@ -38,6 +39,7 @@ const run = async (line: string): Promise<Outcome> => {
       const [url = ''] = /http\S+/.exec(printed.at(-1) ?? '') ?? [];
       metrics = await (await fetch(url)).text();
     },
+    ...more,
   });
   const output = printed.join('\n').replace(/localhost:\d+\/metrics/, 'localhost:PORT/metrics');
   return { code, output, complaints, metrics };
@@ -106,6 +108,27 @@ describe('the demo', () => {
     const { output } = await run(SMALL);
     expect((await run(`${SMALL} --seed 1`)).output).toBe(output);
     expect((await run(`${SMALL} --seed 2`)).output).not.toBe(output);
+  });
+
+  it('gives the same scrape where every message goes through frames and ZeroMQ', async () => {
+    // So that the simulation begins at the same time twice.
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const typed = await run(`${SMALL} --serve`);
+    expect(typed.metrics).toContain('vllm:num_preemptions_total{engine="1",model_name="simulated-8b"} 41.0');
+    const carry = vi.spyOn(Wire.prototype, 'carry');
+    expect(await run(`${SMALL} --serve --wire`)).toEqual(typed);
+    expect(carry).toHaveBeenCalledTimes(9983); // as many messages as the two engines send
+  });
+
+  it('says what to install where --wire finds no ZeroMQ, and asks for none without', async () => {
+    const loadWire = () => Promise.reject(new Error("Cannot find package 'zeromq'\nimported from here"));
+    expect(await run(`${SMALL} --wire`, { loadWire })).toMatchObject({
+      code: 2,
+      output: '',
+      complaints: ["--wire needs the packages zeromq and @msgpack/msgpack (Cannot find package 'zeromq')"],
+    });
+    expect(await run(SMALL, { loadWire })).toMatchObject({ code: 0, complaints: [] });
   });
 
   it('records the latencies of simulated time, however fast it runs', async () => {
