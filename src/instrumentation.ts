@@ -129,7 +129,7 @@ export class VllmInstrumentation {
     }
     try {
       if (outputs.engine_dead === true) {
-        this.#endOfDead(outputs.engine_index, this.#wallTime(receivedAt));
+        this.#engines.endOfDead(outputs.engine_index ?? undefined, this.#wallTime(receivedAt));
         return;
       }
       this.#engines.heardOf(outputs.engine_index ?? 0)?.observe(outputs, this.#wallTime(receivedAt));
@@ -233,14 +233,6 @@ export class VllmInstrumentation {
   #beforeCollection(): void {
     for (const engine of this.#engines.all()) engine.beforeCollection();
     this.#settings.lora.show();
-  }
-
-  /** @param index - Undefined where the message does not say which engine it was. */
-  #endOfDead(index: number | undefined, receivedAt: number): void {
-    if (!this.#settings.enabled) return;
-    for (const engine of this.#engines.all()) {
-      if (index === undefined || engine.index === index) engine.endAll('error', receivedAt);
-    }
   }
 
   /** The metrics API has no proxy provider: instruments made before a provider is set would stay no-ops for ever. */

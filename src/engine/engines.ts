@@ -63,6 +63,19 @@ export class Engines implements StatsSource {
     return engine;
   }
 
+  /**
+   * Fails the requests of an engine that has died.
+   *
+   * @param index - Undefined for all engines, where the message does not say which it was.
+   */
+  endOfDead(index: number | undefined, receivedAt: number): void {
+    if (!this.#settings.enabled) return;
+    if (index !== undefined && !isEngineIndex(index)) this.#settings.drops.count('invalidEngineIndex', index);
+    for (const engine of this.all()) {
+      if (index === undefined || engine.index === index) engine.endAll('error', receivedAt);
+    }
+  }
+
   /** @returns Whether there was an engine of this index. */
   remove(index: number): boolean {
     const engine = this.#byIndex.get(index);
@@ -84,8 +97,7 @@ export class Engines implements StatsSource {
   #find(index: number): Engine | undefined {
     const known = this.#byIndex.get(index);
     if (known !== undefined) return known;
-    if (!Number.isInteger(index) || index < 0 || index > MAX_ENGINE_INDEX) return undefined;
-    if (this.#byIndex.size >= MAX_ENGINES) return undefined;
+    if (!isEngineIndex(index) || this.#byIndex.size >= MAX_ENGINES) return undefined;
     const engine = new Engine(index, this.#settings);
     this.#byIndex.set(index, engine);
     this.#tellAll('engineAdded', engine);
@@ -96,6 +108,10 @@ export class Engines implements StatsSource {
     // A copy: one that begins to watch meanwhile has been told of every engine already.
     for (const watcher of Array.from(this.#watchers)) tell(this.#settings.drops, watcher, event, engine);
   }
+}
+
+function isEngineIndex(index: number): boolean {
+  return Number.isInteger(index) && index >= 0 && index <= MAX_ENGINE_INDEX;
 }
 
 /** A watcher that fails costs neither the service nor another watcher anything. */

@@ -8,6 +8,9 @@ import { isTime, isTokenCount } from '../request/request-options.ts';
 import { trackRequest } from '../request/start-request.ts';
 import type { EngineCoreEvent, EngineCoreOutput, EngineCoreOutputs } from './messages.ts';
 
+/** Bounds what outputs with made-up ids can cost: far more requests than an engine runs and queues. */
+const MAX_TRACKED = 65_536;
+
 /** Hands the outputs of one engine's messages to its requests. A part that can't be read costs no other its sample. */
 export class OutputsRecorder {
   readonly #host: RequestHost;
@@ -26,7 +29,7 @@ export class OutputsRecorder {
   /** @param receivedAt - Wall clock, checked. */
   record(message: EngineCoreOutputs, receivedAt: number): void {
     const outputs = this.#list(message.outputs, 'the outputs of a message');
-    if (outputs.length > 0) this.#recordBatch(outputs, this.#engineTime(message.timestamp), receivedAt);
+    if (outputs.length > 0) this.#recordBatch(outputs, this.#timeOf(message), receivedAt);
     const finished = message.finished_requests;
     if (finished !== undefined && finished !== null) this.#endFinished(finished, receivedAt);
   }
@@ -54,14 +57,29 @@ export class OutputsRecorder {
     const request = this.#host.live.get(output.request_id) ?? this.#unknown(output, receivedAt);
     if (request === undefined) return 0;
     if (this.#host.live.orphans.size > 0) this.#host.live.orphans.touch(request);
+    let tokens = 0;
+    try {
+      tokens = this.#applyOutput(request, output, timestamp, receivedAt);
+    } catch (error) {
+      // What can't be read of its last output does not keep a request in flight.
+      this.#host.drops.count('malformedMessage', error);
+    }
+    const reason = output.finish_reason;
+    if (reason !== undefined && reason !== null) this.#end(request, reason, receivedAt);
+    return tokens;
+  }
+
+  #applyOutput(
+    request: EngineRequest,
+    output: EngineCoreOutput,
+    timestamp: number,
+    receivedAt: number,
+  ): number {
     const generated = this.#tokenCount(output.new_token_ids);
     request.countTokens(generated);
     this.#applyEvents(request, this.#list(output.events, 'the events of an output'));
     if (this.#nans(output.num_nans_in_logits) > 0) request.noteCorruption();
-    const prefill = output.prefill_stats;
-    const computed = request.applyTokens(generated, timestamp, receivedAt, prefill ?? undefined);
-    const reason = output.finish_reason;
-    if (reason !== undefined && reason !== null) this.#end(request, reason, receivedAt);
+    const computed = request.applyTokens(generated, timestamp, receivedAt, output.prefill_stats ?? undefined);
     return computed + generated;
   }
 
@@ -70,7 +88,7 @@ export class OutputsRecorder {
     const { request_id: id } = output;
     const { live, drops } = this.#host;
     if (live.endedLately(id)) drops.count('afterEnd', id, 'an output of request');
-    else if (this.#tracksUnknown && typeof id === 'string' && id !== '') {
+    else if (this.#tracksUnknown && typeof id === 'string' && id !== '' && live.size < MAX_TRACKED) {
       return trackRequest(this.#host, id, receivedAt, output.trace_headers);
     } else drops.count('unknownRequest', id);
     return undefined;
@@ -130,6 +148,16 @@ export class OutputsRecorder {
     if (isTokenCount(count)) return count;
     this.#host.drops.count('invalidValue', count, 'num_nans_in_logits');
     return 0;
+  }
+
+  /** A message whose time can't be read still holds its outputs. */
+  #timeOf(message: EngineCoreOutputs): number {
+    try {
+      return this.#engineTime(message.timestamp);
+    } catch (error) {
+      this.#host.drops.count('malformedMessage', error);
+      return Number.NaN;
+    }
   }
 
   /** NaN where a time is missing or can't be right. */

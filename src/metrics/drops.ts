@@ -13,7 +13,7 @@ import { warn } from './warn.ts';
  * - `removedEngine`: a message of an engine that was removed, or a request started on one;
  * - `ambiguousChoice`: an event for a request with several choices that did not say for which;
  * - `malformedMessage`: a message, or a part of one, that is no object of its kind;
- * - `providerError`: a meter, instrument or span that threw.
+ * - `providerError`: a meter, instrument, span or watcher of engines that threw.
  */
 export type DropReason =
   | 'unknownRequest'
@@ -65,10 +65,14 @@ export class Drops {
   }
 }
 
+/** Of what came, in a report: a value off the wire may be of any length. */
+const MAX_LENGTH = 2000;
+
 /** Some values can't be made a string: one without a prototype, one whose `toString` throws. */
 function describe(value: unknown): string {
   try {
-    return value instanceof Error ? (value.stack ?? value.message) : String(value);
+    const text = value instanceof Error ? (value.stack ?? value.message) : String(value);
+    return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
   } catch {
     return typeof value;
   }

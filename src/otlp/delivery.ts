@@ -1,4 +1,4 @@
-import { AggregationTemporality, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, DataPointType, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
 
 /** One collection, and what became of the exports of what it gave. */
 export class Delivery {
@@ -30,7 +30,11 @@ export class Delivery {
   collect(metrics: ResourceMetrics): void {
     this.#collected = countDataPoints(metrics);
     this.#lostOnFailure = metrics.scopeMetrics.some((scope) =>
-      scope.metrics.some((metric) => metric.aggregationTemporality === AggregationTemporality.DELTA),
+      scope.metrics.some(
+        ({ aggregationTemporality, dataPointType }) =>
+          // A gauge comes again with the next collection, whatever its temporality.
+          aggregationTemporality === AggregationTemporality.DELTA && dataPointType !== DataPointType.GAUGE,
+      ),
     );
   }
 

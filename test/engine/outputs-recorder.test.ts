@@ -251,6 +251,21 @@ describe('the outputs of a message', () => {
   });
 });
 
+describe('a last output of which something cannot be read', () => {
+  it('ends its request all the same', async () => {
+    const { vllm, engine, read, dropped } = startService();
+    engine.startRequest({ requestId: 'r' });
+    const broken = Object.defineProperty(output('r', 2, { finish_reason: 1 }), 'events', {
+      get: (): never => {
+        throw new RangeError('truncated');
+      },
+    });
+    vllm.observe(message(1, broken));
+    expect(endings(await read())).toEqual({ length: 1 });
+    expect(dropped()).toEqual({ malformedMessage: 1 });
+  });
+});
+
 describe('vllm:iteration_tokens_total', () => {
   it('has one sample per batch: computed prompt tokens of first outputs and generated tokens', async () => {
     const { vllm, engine, read } = startService();
@@ -393,6 +408,17 @@ describe('a dead engine', () => {
     const reading = await read();
     expect([endings(reading), endings(reading, { engine: '7' })]).toEqual([{ error: 1 }, { error: 1 }]);
   });
+
+  it.each([['0'], [-1], [0.5], [Number.NaN], [{}]])(
+    'with an index that is none ends nothing, and is counted: %s',
+    (index) => {
+      const { vllm, engine, dropped } = startService();
+      const request = engine.startRequest({ requestId: 'r' });
+      vllm.observe({ engine_dead: true, engine_index: index as number });
+      expect(request.ended).toBe(false);
+      expect(dropped()).toEqual({ invalidEngineIndex: 1 });
+    },
+  );
 
   it('that was never heard of is no engine yet', () => {
     const { vllm } = startService();

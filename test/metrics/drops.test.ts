@@ -59,6 +59,12 @@ describe('Drops', () => {
     expect(drops.snapshot().unknownEvent).toBe(1);
   });
 
+  it('says no more than 2000 characters of what came', () => {
+    const said = captureDiag();
+    new Drops().count('unknownRequest', 'x'.repeat(10_000_000));
+    expect(said.join('').length).toBeLessThan(2200);
+  });
+
   it('hands out copies', () => {
     const drops = new Drops();
     const before = drops.snapshot();

@@ -295,6 +295,22 @@ describe.each<Temporality>(['cumulative', 'delta'])(
       expect(receiver.arrivals).toHaveLength(2);
     });
 
+    it('takes gauges that no longer are what they were for no loss', async () => {
+      let refuseFirst = (): void => {};
+      const receiver = await startReceiver((response, index) => {
+        if (index === 0) refuseFirst = () => refuse(400)(response, index);
+        else response.end();
+      });
+      const { reader, meter } = startPipeline(exporterTo(receiver.url, { temporality }));
+      meter.createObservableGauge('load').addCallback((result) => result.observe(1));
+      const first = reader.flush();
+      await receiver.arrived(1);
+      const second = reader.flush();
+      refuseFirst();
+      expect(await first).toMatchObject({ delivered: false, error: { code: 400 } });
+      expect(await second).toEqual({ delivered: true, dataPoints: 1 });
+    });
+
     it('is delivered when both have been accepted', async () => {
       let acceptFirst = (): void => {};
       const receiver = await startReceiver((response, index) => {
@@ -383,6 +399,22 @@ describe('flushAndShutdown', () => {
     });
   });
 });
+
+describe.each<Temporality>(['cumulative', 'delta'])(
+  'the series of an engine that nobody knows, %s',
+  (temporality) => {
+    it('are not exported where they are of this package, and are where they are of another scope', async () => {
+      const receiver = await startReceiver();
+      const { reader, provider } = startPipeline(exporterTo(receiver.url, { temporality }));
+      for (const scope of ['opentelemetry-instrumentation-vllm', 'app']) {
+        const counter = provider.getMeter(scope).createCounter('requests');
+        counter.add(1, { model_name: 'gone', engine: '1' });
+        counter.add(1, { engine: '1' });
+      }
+      expect(await reader.flush()).toEqual({ delivered: true, dataPoints: 3 });
+    });
+  },
+);
 
 describe('the reader', () => {
   it('aggregates as the exporter prefers', async () => {

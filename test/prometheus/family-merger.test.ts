@@ -124,6 +124,25 @@ cpu_seconds_total 5.0
   });
 });
 
+describe('the series of an engine that nobody knows', () => {
+  const labels = { model_name: 'gone', engine: '1' };
+
+  it('are left out where they are of this package, and stay where they are of another scope', async () => {
+    const { provider, text } = await startEndpoint();
+    for (const scope of ['opentelemetry-instrumentation-vllm', 'app']) {
+      const counter = provider.getMeter(scope).createCounter(`${scope.slice(0, 3)}.requests`);
+      counter.add(1, labels);
+      counter.add(2, { engine: '1' });
+    }
+    expect(await text()).toBe(`# TYPE ope_requests_total counter
+ope_requests_total{engine="1"} 2.0
+# TYPE app_requests_total counter
+app_requests_total{engine="1",model_name="gone"} 1.0
+app_requests_total{engine="1"} 2.0
+`);
+  });
+});
+
 describe('metric producers', () => {
   it('add their metrics to those of the SDK', async () => {
     const producer = producing(sum('produced', AggregationTemporality.CUMULATIVE));

@@ -8,16 +8,32 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 const TRACEPARENT = `00-${TRACE}-${SPAN}-01`;
 
+/** Two headers of one name are one with both values, to the Fetch API. */
+function twoParents(): Headers {
+  const headers = new Headers({ traceparent: TRACEPARENT });
+  headers.append('traceparent', TRACEPARENT);
+  return headers;
+}
+
 describe('W3C headers that travel with a request', () => {
   it.each<[string, TraceHeaders]>([
     ['a traceparent', { traceparent: TRACEPARENT }],
     ['one in another case', { TraceParent: TRACEPARENT }],
     ['one in capitals', { TRACEPARENT }],
     ['one in a list', { traceparent: [TRACEPARENT] }],
+    ['one in a list beside what is no text', { traceparent: [7, TRACEPARENT, null] as unknown as string[] }],
     ['one with space around it', { traceparent: ` ${TRACEPARENT}\t` }],
     ['a future version', { traceparent: `cc-${TRACE}-${SPAN}-01` }],
     ['a future version with more behind the flags', { traceparent: `cc-${TRACE}-${SPAN}-01-what-comes` }],
     ['other headers beside it', { host: 'gateway', traceparent: TRACEPARENT, traceback: 'no' }],
+    ['one in the Headers of the Fetch API', new Headers({ TraceParent: TRACEPARENT })],
+    [
+      'one in the headers of a Request',
+      new Request('http://test/', { headers: { traceparent: TRACEPARENT } }).headers,
+    ],
+    ['one beside a header named get', { get: 'nothing', traceparent: TRACEPARENT }],
+    ['one in a list that get gives', { get: () => [TRACEPARENT] as unknown as string }],
+    ['one in a map', new Map([['traceparent', TRACEPARENT]]) as Pick<Headers, 'get'>],
   ])('name the parent: %s', (_, traceHeaders) => {
     const { engine, traced } = startService();
     engine.startRequest({ traceHeaders }).end();
@@ -53,6 +69,11 @@ describe('W3C headers that travel with a request', () => {
     ['a symbol for the headers', Symbol('headers')],
     ['null for the headers', null],
     ['a list for the headers', ['traceparent', TRACEPARENT]],
+    ['Headers of the Fetch API without one', new Headers({ host: 'gateway' })],
+    ['two in the Headers of the Fetch API', twoParents()],
+    ['a get that gives a number', { get: () => 7 }],
+    ['a get that gives an object', { get: () => ({}) }],
+    ['a get that gives nothing', { get: () => undefined }],
   ])('are passed over, leaving the active span as the parent: %s', (_, traceHeaders) => {
     const { engine, traced } = startService();
     const parent = traced.tracer.startSpan('caller');
@@ -80,6 +101,39 @@ describe('W3C headers that travel with a request', () => {
     });
     const state = request.span!.spanContext().traceState;
     expect(Object.fromEntries(Object.keys(expected).map((key) => [key, state?.get(key)]))).toEqual(expected);
+  });
+
+  it('carry on the tracestate of Headers of the Fetch API', () => {
+    const { engine } = startService();
+    const headers = new Headers({ traceparent: TRACEPARENT });
+    headers.append('tracestate', 'vendor=1');
+    headers.append('tracestate', 'other=2');
+    const request = engine.startRequest({ traceHeaders: headers });
+    expect(request.span!.spanContext().traceState?.serialize()).toBe('vendor=1,other=2');
+  });
+
+  it.each<[string, TraceHeaders]>([
+    [
+      'of which one fails',
+      {
+        get traceparent(): never {
+          throw new Error('gone');
+        },
+      },
+    ],
+    [
+      'whose get fails',
+      {
+        get: () => {
+          throw new Error('gone');
+        },
+      },
+    ],
+  ])('never keep a request from starting, which is counted: headers %s', (_, traceHeaders) => {
+    const { engine, traced, dropped } = startService();
+    engine.startRequest({ traceHeaders }).end();
+    expect(traced.span.parentSpanContext).toBeUndefined();
+    expect(dropped()).toEqual({ invalidValue: 1 });
   });
 
   it('survive a tracestate that is none', () => {

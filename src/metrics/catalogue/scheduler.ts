@@ -135,7 +135,11 @@ export const schedulerMetrics: readonly Metric[] = [
   ),
   counter('vllm:estimated_read_bytes_per_gpu', 'bytes', 'Bytes read from memory per GPU, as estimated.'),
   counter('vllm:estimated_write_bytes_per_gpu', 'bytes', 'Bytes written to memory per GPU, as estimated.'),
-  counter('vllm:diffusion_num_denoising_steps', 'steps', 'Steps that a diffusion language model took to denoise.'),
+  counter(
+    'vllm:diffusion_num_denoising_steps',
+    'steps',
+    'Steps that a diffusion language model took to denoise.',
+  ),
   counter(
     'vllm:diffusion_num_canvas_positions',
     'positions',

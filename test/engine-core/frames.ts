@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** Debian's interpreter, the one that its package `python3-msgpack` is for. */
+const PYTHON = '/usr/bin/python3';
+
+/** Whether the encoder of `frames.py` is there. `VLLM_TEST_REQUIRE_PYTHON_MSGPACK` fails where it is not. */
+export const hasEncoder: boolean =
+  process.env['VLLM_TEST_REQUIRE_PYTHON_MSGPACK'] === '1' ||
+  spawnSync(PYTHON, ['-c', 'import msgpack']).status === 0;
+
+if (!hasEncoder) console.warn('python3-msgpack is not installed: frames.hex is not checked with frames.py');
+
+/** The text of `frames.hex`, as `frames.py` prints it now. */
+export function encodeFrames(): string {
+  return spawnSync(PYTHON, [file('frames.py')], { encoding: 'utf8' }).stdout;
+}
+
+/** The text of `frames.hex`, as it is checked in. */
+export const FRAMES_TEXT: string = readFileSync(file('frames.hex'), 'utf8');
+
+/** The frames of `frames.hex`, by title. */
+export const FRAMES: ReadonlyMap<string, Buffer> = new Map(
+  FRAMES_TEXT.split(/^= /m)
+    .slice(1)
+    .map((text) => {
+      const [title = '', ...lines] = text.split('\n');
+      return [title, fromHex(lines)];
+    }),
+);
+
+/** The bytes of hexadecimal lines; what stands behind a semicolon says what they are. */
+export function fromHex(lines: readonly string[]): Buffer {
+  return Buffer.from(lines.map((line) => line.replace(/;.*/, '').replaceAll(/\s/g, '')).join(''), 'hex');
+}
