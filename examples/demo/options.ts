@@ -20,6 +20,8 @@ export interface DemoOptions {
   readonly otlp: string | undefined;
   /** Path of a trace file. */
   readonly trace: string | undefined;
+  /** In whose words the periodic stats log is. */
+  readonly log: 'python' | 'rust' | 'off';
   /** Whether the engines' messages go through frames and ZeroMQ. */
   readonly wire: boolean;
   readonly serve: boolean;
@@ -45,6 +47,8 @@ turns what they send into vLLM's metrics, and the preemption histogram is read b
   --otlp URL          also export to this OTLP/HTTP receiver, http://localhost:4318 say
   --trace FILE        take the requests from an Azure LLM inference trace (CSV)
                       or a Mooncake trace (JSONL)
+  --log STYLE         the stats log of ten simulated seconds each: python, rust (in the words of vLLM's
+                      frontends, default python) or off
   --wire              send what the engines say as vLLM does: in MessagePack frames, through ZeroMQ
   --serve             keep the endpoint up until Ctrl-C
   --no-progress       no progress bar (nor is there one off a terminal, or where CI is set)
@@ -74,6 +78,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
     port: numberOf('port', values.port, WHOLE, 0, 65_535) ?? 9464,
     otlp: urlOf('otlp', values.otlp),
     trace: values.trace,
+    log: logOf(values.log),
     wire: values.wire === true,
     serve: values.serve === true,
     progress: values['no-progress'] !== true,
@@ -93,6 +98,7 @@ const OPTIONS = {
   port: TEXT,
   otlp: TEXT,
   trace: TEXT,
+  log: TEXT,
   wire: FLAG,
   serve: FLAG,
   'no-progress': FLAG,
@@ -104,4 +110,10 @@ function urlOf(name: string, text: string | undefined): string | undefined {
     throw new UsageError(`--${name} must be an http or https URL, got ${JSON.stringify(text)}`);
   }
   return text;
+}
+
+function logOf(text: string | undefined): DemoOptions['log'] {
+  const style = text ?? 'python';
+  if (style === 'python' || style === 'rust' || style === 'off') return style;
+  throw new UsageError(`--log must be python, rust or off, got ${JSON.stringify(text)}`);
 }

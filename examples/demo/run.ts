@@ -6,6 +6,7 @@ import { HELP, parseOptions } from './options.ts';
 import { Progress, type Terminal } from './progress.ts';
 import { formatOpening, formatReport, formatVerdict } from './report.ts';
 import { createScenario, type Scenario } from './scenario.ts';
+import { SimulatedStatsLog } from './simulated-stats-log.ts';
 import { startTelemetry, type Telemetry } from './telemetry.ts';
 import { UsageError } from './usage-error.ts';
 import type { Wire } from './wire.ts';
@@ -59,7 +60,14 @@ async function runScenario(
     if (options.wire) wire = await openWire(surroundings);
     print(`${formatOpening(scenario)}\n`);
     const progress = new Progress(options.progress ? surroundings.terminal : undefined);
-    await simulate(scenario, telemetry, wire, progress);
+    const printAbove = (line: string): void => {
+      progress.clear();
+      print(line);
+    };
+    const stats =
+      options.log === 'off' ? undefined : new SimulatedStatsLog(telemetry.vllm, options.log, printAbove);
+    await simulate(scenario, telemetry, wire, progress, stats);
+    if (stats !== undefined) print('');
 
     const response = await fetch(telemetry.url);
     const samples = parseExposition(await response.text());
@@ -100,6 +108,7 @@ async function simulate(
   { vllm }: Telemetry,
   wire: Wire | undefined,
   progress: Progress,
+  stats: SimulatedStatsLog | undefined,
 ): Promise<void> {
   const { simulation, requests, timeScale } = scenario;
   const { log, engines } = simulation;
@@ -107,6 +116,7 @@ async function simulate(
   for await (const event of pace(simulation, timeScale)) {
     const carried = wire !== undefined && event.kind === 'message';
     frontend.handle(carried ? { ...event, message: await wire.carry(event.message) } : event);
+    stats?.advance(event.at);
     progress.update(() => ({
       done: (log.ended + log.rejected) / requests.length,
       simulatedSeconds: event.at,
@@ -115,5 +125,6 @@ async function simulate(
       preempted: log.records.reduce((sum, { actual }) => sum + actual.preemptions, 0),
     }));
   }
+  stats?.stop();
   progress.clear();
 }

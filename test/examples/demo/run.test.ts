@@ -27,11 +27,13 @@ interface Outcome {
   readonly metrics: string;
 }
 
+/** Runs the demo, without the stats log unless that is asked for. */
 const run = async (line: string, more: Partial<Surroundings> = {}): Promise<Outcome> => {
   const printed: string[] = [];
   const complaints: string[] = [];
   let metrics = '';
-  const code = await runDemo(line.split(' '), {
+  const args = line.split(' ');
+  const code = await runDemo(line.includes('--log') ? args : ['--log', 'off', ...args], {
     print: (text) => printed.push(text),
     complain: (text) => complaints.push(text),
     terminal: undefined,
@@ -161,6 +163,21 @@ describe('the demo', () => {
     expect(output.split('\n').at(-1)).toBe('Scrape http://localhost:PORT/metrics until Ctrl-C');
     expect(metrics).toContain('vllm:request_num_preemptions_bucket');
     expect(code).toBe(0);
+  });
+
+  it.each([
+    [
+      'python',
+      /^Avg prompt throughput: (\S+) tokens\/s, Avg generation throughput: (\S+) tokens\/s, Running: /,
+    ],
+    ['rust', /^Avg prompt tput: (\S+) toks\/s, Avg generation tput: (\S+) toks\/s, Reqs Running: /],
+  ])('prints the stats log, %s, for every ten simulated seconds, each with tokens', async (style, form) => {
+    const { code, output } = await run(`--duration 30 --port 0 --log ${style}`);
+    const lines = output.split('\n').filter((line) => form.test(line));
+    expect(code).toBe(0);
+    expect(lines.length).toBeGreaterThanOrEqual(3);
+    const rates = lines.slice(0, 3).map((line) => Number(form.exec(line)?.[2]));
+    expect(rates.every((rate) => rate > 0)).toBe(true);
   });
 
   it('says how many prompts were too long for the cache', async () => {
