@@ -47,8 +47,8 @@ turns what they send into vLLM's metrics, and the preemption histogram is read b
   --otlp URL          also export to this OTLP/HTTP receiver, http://localhost:4318 say
   --trace FILE        take the requests from an Azure LLM inference trace (CSV)
                       or a Mooncake trace (JSONL)
-  --log STYLE         the stats log of ten simulated seconds each: python, rust (in the words of vLLM's
-                      frontends, default python) or off
+  --log STYLE         the stats log for every ten simulated seconds, as vLLM's frontends word it:
+                      python, rust or off (default python)
   --wire              send what the engines say as vLLM does: in MessagePack frames, through ZeroMQ
   --serve             keep the endpoint up until Ctrl-C
   --no-progress       no progress bar (nor is there one off a terminal, or where CI is set)
