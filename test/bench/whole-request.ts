@@ -1,9 +1,11 @@
 import { SpanKind, trace, type Attributes, type Counter, type Histogram } from '@opentelemetry/api';
-import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
-import { VllmInstrumentation, vllmViews } from 'opentelemetry-instrumentation-vllm';
+import { VllmInstrumentation } from 'opentelemetry-instrumentation-vllm';
 import { Counter as PromCounter, Histogram as PromHistogram, Registry } from 'prom-client';
 import { catalogue } from '../../src/metrics/catalogue/index.ts';
-import type { Candidate } from './harness.ts';
+import type { Counts } from './counts.ts';
+import type { Candidate, Work } from './candidate.ts';
+import { onBoundMeter, onSdk, plainSdk, type Metering } from './metering.ts';
+import { collectTotals, promTotals, type TotalsByName } from './totals.ts';
 
 /** Tokens of one request, each in an output of its own, and the positions before which it is preempted. */
 const TOKENS = 256;
@@ -36,20 +38,29 @@ const COUNTERS = [
   'vllm:request_success',
 ] as const;
 
-type Counts = Readonly<Record<string, number>>;
-
 /**
- * One request, 256 outputs of a token each, two preemptions, a span that does not record: through this package on
- * the SDK's provider, and the same records made by hand with the plain OpenTelemetry API and with prom-client.
+ * One request, 256 outputs of a token each, two preemptions, a span that does not record: through this package, and
+ * the same records made by hand with the plain OpenTelemetry API and with prom-client.
  */
-export function wholeRequestCandidates(): readonly Candidate[] {
-  return [byHandWithOpenTelemetry(), byHandWithPromClient(), withThisPackage()];
+export function wholeRequest(): Work {
+  return {
+    title: `One request, ${TOKENS} tokens, ${PREEMPTED_BEFORE.size} preemptions, non-recording span`,
+    item: 'request',
+    itemsPerUnit: 1,
+    unitsPerRound: 500,
+    reference: 'last',
+    candidates: [
+      byHandWithOpenTelemetry,
+      byHandWithPromClient,
+      () => withThisPackage(onSdk()),
+      () => withThisPackage(onBoundMeter()),
+    ],
+  };
 }
 
-function withThisPackage(): Candidate {
-  const reader = new CollectingReader();
+function withThisPackage({ name, provider, reader }: Metering): Candidate {
   const vllm = new VllmInstrumentation({ modelName: 'bench' });
-  vllm.setMeterProvider(new MeterProvider({ readers: [reader], views: vllmViews() }));
+  vllm.setMeterProvider(provider);
   const engine = vllm.engine(0);
   const prefill = {
     num_prompt_tokens: PROMPT_TOKENS,
@@ -58,7 +69,7 @@ function withThisPackage(): Candidate {
     num_local_cached_tokens: 128,
   };
   return {
-    name: 'opentelemetry-instrumentation-vllm on the SDK',
+    name,
     run: () => {
       const request = engine.startRequest({
         requestId: 'request',
@@ -78,13 +89,13 @@ function withThisPackage(): Candidate {
       }
       request.end('length', { receivedAt: 1001 + TOKENS * 0.02 });
     },
-    counts: () => countsOf(reader),
+    counts: async () => selected(await collectTotals(reader)),
   };
 }
 
 function byHandWithOpenTelemetry(): Candidate {
-  const reader = new CollectingReader();
-  const meter = new MeterProvider({ readers: [reader] }).getMeter('by-hand');
+  const { name: byOpenTelemetry, provider, reader } = plainSdk();
+  const meter = provider.getMeter('by-hand');
   const tracer = trace.getTracer('by-hand');
   const histograms = new Map<string, Histogram>();
   const counters = new Map<string, Counter>();
@@ -99,7 +110,7 @@ function byHandWithOpenTelemetry(): Candidate {
   const attributes: Attributes = Object.freeze({ model_name: 'bench', engine: '0' });
   const with_ = (extra: Attributes): Attributes => Object.freeze({ ...attributes, ...extra });
   return {
-    name: 'plain OpenTelemetry API and SDK, by hand',
+    name: byOpenTelemetry,
     ...byHand({
       startSpan: () => {
         const span = tracer.startSpan('llm_request', { kind: SpanKind.SERVER });
@@ -115,7 +126,7 @@ function byHandWithOpenTelemetry(): Candidate {
         return (value) => counter.add(value, labels);
       },
     }),
-    counts: () => countsOf(reader),
+    counts: async () => selected(await collectTotals(reader)),
   };
 }
 
@@ -132,7 +143,7 @@ function byHandWithPromClient(): Candidate {
     }
   }
   return {
-    name: 'prom-client with bound labels, by hand',
+    name: 'prom-client by hand, bound labels',
     ...byHand({
       startSpan: () => () => {},
       histogram: (name) => {
@@ -144,14 +155,7 @@ function byHandWithPromClient(): Candidate {
         return (value) => bound.inc(value);
       },
     }),
-    counts: async () => {
-      const values = await Promise.all(
-        [...metrics].map(
-          async ([name, metric]) => [name, promTotal(name, (await metric.get()).values)] as const,
-        ),
-      );
-      return selected(new Map(values));
-    },
+    counts: async () => selected(await promTotals(metrics.values())),
   };
 }
 
@@ -204,33 +208,8 @@ function byHand(recorder: Recorder): Pick<Candidate, 'run'> {
   };
 }
 
-class CollectingReader extends MetricReader {
-  protected async onShutdown(): Promise<void> {}
-  protected async onForceFlush(): Promise<void> {}
-}
-
 /** The totals of the counters and the sample counts of the histograms that the work moves. */
-async function countsOf(reader: MetricReader): Promise<Counts> {
-  const { resourceMetrics } = await reader.collect();
-  const totals = new Map<string, number>();
-  for (const metric of resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics)) {
-    const name = metric.descriptor.name.replace('.', ':');
-    const total = metric.dataPoints
-      .map(({ value }) => (typeof value === 'number' ? value : value.count))
-      .reduce((sum, value) => sum + value, 0);
-    totals.set(name, total);
-  }
-  return selected(totals);
-}
-
-function promTotal(name: string, values: readonly { metricName?: string; value: number }[]): number {
-  const ofInterest = values.filter(
-    ({ metricName = name }) => metricName === name || metricName === `${name}_count`,
-  );
-  return ofInterest.reduce((sum, { value }) => sum + value, 0);
-}
-
-function selected(totals: ReadonlyMap<string, number>): Counts {
+function selected(totals: TotalsByName): Counts {
   const names = [
     ...COUNTERS,
     ...END_HISTOGRAMS,
@@ -238,7 +217,7 @@ function selected(totals: ReadonlyMap<string, number>): Counts {
     'vllm:time_to_first_token_seconds',
     'vllm:inter_token_latency_seconds',
   ];
-  return Object.fromEntries(names.map((name) => [name, totals.get(name) ?? 0]));
+  return Object.fromEntries(names.map((name) => [name, totals.get(name)?.count ?? Number.NaN]));
 }
 
 function required<T>(map: ReadonlyMap<string, T>, name: string): T {
