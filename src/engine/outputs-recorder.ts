@@ -7,6 +7,7 @@ import type { RequestHost } from '../request/request-host.ts';
 import { isTime, isTokenCount } from '../request/request-options.ts';
 import { trackRequest } from '../request/start-request.ts';
 import type { EngineCoreEvent, EngineCoreOutput, EngineCoreOutputs } from './messages.ts';
+import { RequestOrder } from './request-order.ts';
 
 /** Bounds what outputs with made-up ids can cost: far more requests than an engine runs and queues. */
 const MAX_TRACKED = 65_536;
@@ -16,6 +17,7 @@ export class OutputsRecorder {
   readonly #host: RequestHost;
   readonly #iterationTokens: HistogramSeries;
   readonly #tracksUnknown: boolean;
+  readonly #order = new RequestOrder();
 
   /** @param tracksUnknown - Whether an output of an id that is not known starts a request. */
   constructor(host: RequestHost, iterationTokens: HistogramSeries, tracksUnknown: boolean) {
@@ -45,6 +47,7 @@ export class OutputsRecorder {
         this.#host.drops.count('malformedMessage', error);
       }
     }
+    this.#order.turn();
     this.#iterationTokens.record(tokens, ROOT_CONTEXT);
   }
 
@@ -54,8 +57,10 @@ export class OutputsRecorder {
       this.#host.drops.count('malformedMessage', output, 'an output');
       return 0;
     }
-    const request = this.#host.live.get(output.request_id) ?? this.#unknown(output, receivedAt);
+    const id = output.request_id;
+    const request = this.#order.find(id) ?? this.#host.live.get(id) ?? this.#unknown(output, receivedAt);
     if (request === undefined) return 0;
+    this.#order.add(request);
     if (this.#host.live.orphans.size > 0) this.#host.live.orphans.touch(request);
     let tokens = 0;
     try {
@@ -77,8 +82,11 @@ export class OutputsRecorder {
   ): number {
     const generated = this.#tokenCount(output.new_token_ids);
     request.countTokens(generated);
-    this.#applyEvents(request, this.#list(output.events, 'the events of an output'));
-    if (this.#nans(output.num_nans_in_logits) > 0) request.noteCorruption();
+    const { events, num_nans_in_logits: nans } = output;
+    if (events !== undefined && events !== null) {
+      this.#applyEvents(request, this.#list(events, 'the events of an output'));
+    }
+    if (nans !== undefined && this.#nans(nans) > 0) request.noteCorruption();
     const computed = request.applyTokens(generated, timestamp, receivedAt, output.prefill_stats ?? undefined);
     return computed + generated;
   }
