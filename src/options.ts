@@ -23,7 +23,7 @@ export interface VllmInstrumentationOptions {
   /**
    * True starts a request at the first output of an id that no request has, for a frontend that does not call
    * `startRequest` itself. Such requests have no samples of time to first token and end-to-end latency, since nobody
-   * saw them arrive, and none of what their parameters say. Default false: outputs of unknown ids are counted.
+   * saw them arrive, and none of max_tokens; each choice counts as a request with one. Default false: outputs of unknown ids are counted.
    */
   readonly trackUnknownRequests?: boolean | undefined;
   /**

@@ -126,7 +126,9 @@ function decodeTraceHeaders(cursor: MessagePackCursor, output: Output, position:
   }
 }
 
-function splitCached(cached: number, external: number): PrefillStats {
+/** @param given - -1 where it is not set. */
+function splitCached(cached: number, given: number): PrefillStats {
+  const external = Math.max(given, 0);
   return { num_local_cached_tokens: Math.max(cached - external, 0), num_external_cached_tokens: external };
 }
 

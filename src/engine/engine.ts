@@ -163,7 +163,8 @@ export class Engine implements EngineMetrics, WatchedEngine {
     const { clock, enabled } = this.#settings;
     const { live } = this.#host;
     live.orphans.sweep(clock.wallSeconds());
-    if (enabled && this.#idle.applies(live, clock.monotonicSeconds())) this.#stats.setIdle();
+    if (enabled && this.#host.outputsObserved && this.#idle.applies(live, clock.monotonicSeconds()))
+      this.#stats.setIdle();
   }
 
   /**
@@ -192,7 +193,7 @@ export class Engine implements EngineMetrics, WatchedEngine {
   }
 
   #recordStats(stats: SchedulerStats): void {
-    if (typeof stats !== 'object' || stats === null) {
+    if (typeof stats !== 'object' || stats === null || Array.isArray(stats) || stats instanceof Map) {
       this.#settings.drops.count('malformedMessage', stats, 'scheduler statistics');
       return;
     }

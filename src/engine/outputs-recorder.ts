@@ -24,8 +24,6 @@ export class OutputsRecorder {
     this.#host = host;
     this.#iterationTokens = iterationTokens;
     this.#tracksUnknown = tracksUnknown;
-    // The first message may hold outputs of requests that have ended by then: they are not to begin anew.
-    if (tracksUnknown) host.outputsObserved = true;
   }
 
   /** @param receivedAt - Wall clock, checked. */
@@ -64,7 +62,9 @@ export class OutputsRecorder {
     if (this.#host.live.orphans.size > 0) this.#host.live.orphans.touch(request);
     let tokens = 0;
     try {
-      tokens = this.#applyOutput(request, output, timestamp, receivedAt);
+      tokens = this.#tokenCount(output.new_token_ids);
+      request.countTokens(tokens);
+      tokens += this.#applyOutput(request, output, tokens, timestamp, receivedAt);
     } catch (error) {
       // What can't be read of its last output does not keep a request in flight.
       this.#host.drops.count('malformedMessage', error);
@@ -74,29 +74,29 @@ export class OutputsRecorder {
     return tokens;
   }
 
+  /** @returns The prompt tokens that were computed for it. */
   #applyOutput(
     request: EngineRequest,
     output: EngineCoreOutput,
+    generated: number,
     timestamp: number,
     receivedAt: number,
   ): number {
-    const generated = this.#tokenCount(output.new_token_ids);
-    request.countTokens(generated);
     const { events, num_nans_in_logits: nans } = output;
     if (events !== undefined && events !== null) {
       this.#applyEvents(request, this.#list(events, 'the events of an output'));
     }
     if (nans !== undefined && this.#nans(nans) > 0) request.noteCorruption();
-    const computed = request.applyTokens(generated, timestamp, receivedAt, output.prefill_stats ?? undefined);
-    return computed + generated;
+    return request.applyTokens(generated, timestamp, receivedAt, output.prefill_stats ?? undefined);
   }
 
   /** A request for an output of an id that no live one has; undefined where there is to be none. */
   #unknown(output: EngineCoreOutput, receivedAt: number): EngineRequest | undefined {
     const { request_id: id } = output;
     const { live, drops } = this.#host;
-    if (live.endedLately(id)) drops.count('afterEnd', id, 'an output of request');
-    else if (this.#tracksUnknown && typeof id === 'string' && id !== '' && live.size < MAX_TRACKED) {
+    if (typeof id !== 'string' || id === '') drops.count('malformedMessage', id, 'the id of an output');
+    else if (live.endedLately(id)) drops.count('afterEnd', id, 'an output of request');
+    else if (this.#tracksUnknown && live.size < MAX_TRACKED) {
       return trackRequest(this.#host, id, receivedAt, output.trace_headers);
     } else drops.count('unknownRequest', id);
     return undefined;

@@ -119,8 +119,7 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
       count,
       this.#engineTime(options.timestamp),
       this.#wallTime(options.receivedAt),
-      options.prefill ??
-        (count > 0 && this.#tracker.prefilling ? wholePrompt(this.#tracker.promptTokens) : undefined),
+      options.prefill ?? undefined,
     );
     return true;
   }
@@ -140,6 +139,7 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
    *
    * @param timestamp - Engine-monotonic seconds, checked; NaN where unknown.
    * @param receivedAt - Wall clock, checked.
+   * @param prefill - Undefined with a first output from an engine of old that cached nothing of the prompt.
    * @returns The prompt tokens computed for it.
    */
   applyTokens(
@@ -150,7 +150,12 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
   ): number {
     if (prefill !== undefined) this.#tracker.notePrefill(prefill);
     if (count === 0) return 0;
-    return this.#tracker.recordTokensAt(timestamp, receivedAt, prefill, this.#span.metricContext);
+    return this.#tracker.recordTokensAt(
+      timestamp,
+      receivedAt,
+      prefill ?? this.#wholePrompt(),
+      this.#span.metricContext,
+    );
   }
 
   end(reason: FinishReason, options: EndOptions = {}): boolean {
@@ -189,8 +194,8 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
     this.#ended = true;
     const reason = this.#knownReason(given);
     const tracker = this.#tracker;
-    const { live, outputsObserved } = this.host;
-    if (live.remove(this.id, this) && outputsObserved) live.rememberEnded(this.id);
+    const { live } = this.host;
+    if (live.remove(this.id, this)) live.rememberEnded(this.id);
     if (this.#loraName !== undefined) this.#moveLora(undefined);
     this.host.followProvider();
     this.#removeAbortListener?.();
@@ -218,6 +223,12 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
     const { series } = this.host;
     series.requestParamsN.record(1, this.#span.metricContext);
     series.requestMaxGenerationTokens.record(this.#tracker.generatedTokens, this.#span.metricContext);
+  }
+
+  /** An engine that says nothing of the prompt with its first token computed all of it. */
+  #wholePrompt(): PrefillStats | undefined {
+    const { prefilling, promptTokens } = this.#tracker;
+    return prefilling ? { num_prompt_tokens: promptTokens, num_computed_tokens: promptTokens } : undefined;
   }
 
   #moveLora(to: LoraPhase): void {
@@ -250,9 +261,4 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
     if (receivedAt !== undefined) this.host.drops.count('invalidValue', receivedAt, 'a receive time');
     return this.host.clock.wallSeconds();
   }
-}
-
-/** An engine that says nothing of the cache computed the prompt. */
-function wholePrompt(promptTokens: number): PrefillStats {
-  return { num_prompt_tokens: promptTokens, num_computed_tokens: promptTokens };
 }

@@ -29,8 +29,8 @@ interface RequestStart {
 
 /** Starts a request on an engine, with a span of its own. Never throws. */
 export function startRequest(host: RequestHost, options: StartRequestOptions): VllmRequest {
-  const parameters = resolveRequestOptions(options, host.drops);
-  const base = withParent(host, contextApi.active(), options.traceHeaders);
+  const parameters = parametersOf(host, options);
+  const base = withParent(host, contextApi.active(), () => options.traceHeaders);
   return build(withOwnSpan(host, parameters, base));
 }
 
@@ -48,7 +48,7 @@ export function trackRequest(
   traceHeaders: TraceHeaders | null | undefined,
 ): EngineRequest {
   const parameters = resolveRequestOptions({ requestId }, host.drops);
-  const base = withParent(host, ROOT_CONTEXT, traceHeaders);
+  const base = withParent(host, ROOT_CONTEXT, () => traceHeaders);
   const span = startRequestSpan(host, parameters, parameters.requestId, receivedAt, base);
   const request = new EngineRequest(host, requestId, parameters, Number.NaN, span, false, undefined);
   host.live.orphans.add(request, host.clock.wallSeconds());
@@ -59,7 +59,7 @@ export function trackRequest(
 export function adoptSpan(host: RequestHost, span: Span, options: AdoptOptions): VllmRequest {
   const known = getAdopted(span);
   if (known?.ended === false) return known;
-  const parameters = resolveRequestOptions(options, host.drops);
+  const parameters = parametersOf(host, options);
   // One span, several requests one after the other: those after the first get spans of their own below it.
   const request =
     known === undefined
@@ -85,10 +85,24 @@ function withAdoptedSpan(host: RequestHost, parameters: RequestParameters, span:
   return { host, parameters, arrivalTime, base: contextApi.active(), span, adopted: true };
 }
 
-function withParent(host: RequestHost, context: Context, headers: TraceHeaders | null | undefined): Context {
-  if (headers === undefined || headers === null) return context;
+/** Of options that can't be read, the defaults. */
+function parametersOf(host: RequestHost, options: StartRequestOptions & AdoptOptions): RequestParameters {
   try {
-    return withTraceHeaders(context, headers);
+    return resolveRequestOptions(options, host.drops);
+  } catch (error) {
+    host.drops.count('invalidValue', error, 'the options of a request');
+    return resolveRequestOptions({}, host.drops);
+  }
+}
+
+function withParent(
+  host: RequestHost,
+  context: Context,
+  read: () => TraceHeaders | null | undefined,
+): Context {
+  try {
+    const headers = read();
+    return headers === undefined || headers === null ? context : withTraceHeaders(context, headers);
   } catch (error) {
     host.drops.count('invalidValue', error, 'traceHeaders');
     return context;

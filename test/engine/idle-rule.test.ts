@@ -211,12 +211,21 @@ describe('with trackUnknownRequests', () => {
   });
 });
 
+describe('an engine whose messages are not observed', () => {
+  it('keeps the numbers that its service hands on, however seldom', async () => {
+    const service = startService();
+    service.engine.startRequest().end();
+    service.engine.recordSchedulerStats(BUSY);
+    expect(await collectAfter(service, 0, 5, 60)).toEqual([SHOWN_BUSY, SHOWN_BUSY, SHOWN_BUSY]);
+  });
+});
+
 describe('an adopted request', () => {
   it('brings its engine under the rule like one that was started', async () => {
     const service = startService();
     const span = service.traced.tracer.startSpan('GET /');
     service.vllm.adopt(span, { requestId: 'a' });
-    service.engine.recordSchedulerStats(BUSY);
+    service.vllm.observe({ ...message(1, output('a', 1)), scheduler_stats: BUSY });
     span.end();
     expect(await collectAfter(service, 0, 5)).toEqual([SHOWN_BUSY, SHOWN_IDLE]);
   });

@@ -204,7 +204,7 @@ describe('the outputs of a message', () => {
     const reading = await read();
     expect(endings(reading)).toEqual({ stop: 1, length: 1 });
     expect(reading.histogram(ITERATION)).toMatchObject({ count: 1, sum: 3 });
-    expect(dropped()).toEqual({ malformedMessage: GARBAGE.length + 2, unknownRequest: 3 });
+    expect(dropped()).toEqual({ malformedMessage: GARBAGE.length + 5 });
   });
 
   it('that throw when they are read cost the others nothing', async () => {
@@ -248,6 +248,19 @@ describe('the outputs of a message', () => {
     expect(counts(reading, PER_ENGINE_REQUEST)).toEqual(all(PER_ENGINE_REQUEST, 1000));
     expect(reading.histogram(ITERATION)).toMatchObject({ count: 2, sum: 101_000 });
     expect(dropped()).toEqual({});
+  });
+});
+
+describe('a first output without prefill statistics, as from an engine of old that cached nothing', () => {
+  it('counts the whole prompt as computed', async () => {
+    const { vllm, engine, read } = startService();
+    engine.startRequest({ requestId: 'r', promptTokens: 100 });
+    vllm.observe(message(1, output('r', 2)));
+    vllm.observe(message(2, output('r', 1)));
+    const reading = await read();
+    expect(reading.value('vllm:prompt_tokens')).toBe(100);
+    expect(reading.value('vllm:prompt_tokens_by_source', { source: 'local_compute' })).toBe(100);
+    expect(reading.histogram('vllm:iteration_tokens_total')).toMatchObject({ count: 2, sum: 103 });
   });
 });
 

@@ -118,7 +118,7 @@ describe('with trackUnknownRequests, a request', () => {
     vllm.observe(message(1, given, output('r', 1)));
     expect(vllm.status().requestsInFlight).toBe(1);
     expect((await read()).value('vllm:generation_tokens')).toBe(1);
-    expect(dropped()).toEqual({ unknownRequest: 1 });
+    expect(dropped()).toEqual({ malformedMessage: 1 });
   });
 
   it('does not begin with finished_requests, or on a disabled or removed instrumentation', () => {

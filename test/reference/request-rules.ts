@@ -1,7 +1,7 @@
 import type { EngineCoreOutput, FinishReason, StartRequestOptions } from '../../src/index.ts';
 import { noteAdapters } from './lora-rule.ts';
 import type { Model, ModelEngine, ModelRequest, UserRequest } from './model.ts';
-import { prefillOf, takePrefill } from './prefill-rules.ts';
+import { prefillOf, promptOf, takePrefill } from './prefill-rules.ts';
 import { endRequest, interval } from './request-end.ts';
 import { add, observe } from './series.ts';
 
@@ -118,7 +118,8 @@ function applyEvents(
 }
 
 /**
- * The first output with tokens ends the prefill: prompt counters and time to first token. Each later one is one
+ * The first output with tokens ends the prefill: prompt counters, of the whole prompt where an engine of old says nothing
+ * of it, and time to first token. Each later one is one
  * inter-token latency, however many tokens it has.
  *
  * @returns The computed prompt tokens.
@@ -134,7 +135,9 @@ function takeTokens(
   const { series } = model;
   let computed = 0;
   if (request.prefilling) {
-    if (output.prefill_stats) computed = takePrefill(model, engine, request, output.prefill_stats);
+    const whole = promptOf(request);
+    const stats = output.prefill_stats ?? { num_prompt_tokens: whole, num_computed_tokens: whole };
+    computed = takePrefill(model, engine, request, stats);
     if (request.arrival !== undefined) {
       observe(
         series,

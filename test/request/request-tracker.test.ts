@@ -127,9 +127,10 @@ describe('the life of an engine request, for each output', () => {
     expect(reading.value('vllm:prompt_tokens_by_source', { source: 'external_kv_transfer' })).toBe(10);
   });
 
-  it('3. adds no prompt tokens where the first output has no prefill statistics', async () => {
+  it('3. takes the whole prompt for computed where the first output has no prefill statistics', async () => {
     const { reading } = await live([{ at: 1, tokens: 1 }], { promptTokens: 100 });
-    expect(reading.value('vllm:prompt_tokens')).toBe(0);
+    expect(reading.value('vllm:prompt_tokens')).toBe(100);
+    expect(reading.value('vllm:prompt_tokens_by_source', { source: 'local_compute' })).toBe(100);
     expect(sample(reading, TTFT)[0]).toBe(1);
   });
 
