@@ -101,11 +101,15 @@ export function resolveExporterOptions(options: VllmPrometheusExporterOptions): 
   );
   requireOption(
     'metricProducers',
-    'a list of metric producers',
+    'a list of metric producers, of `bound.producer()` say',
     metricProducers,
-    Array.isArray(metricProducers),
+    Array.isArray(metricProducers) && metricProducers.every(isProducer),
   );
   return Object.freeze(resolved);
+}
+
+function isProducer(value: unknown): boolean {
+  return typeof (value as Partial<MetricProducer> | null | undefined)?.collect === 'function';
 }
 
 function isMillis(value: number): boolean {

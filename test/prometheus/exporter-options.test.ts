@@ -49,7 +49,16 @@ describe('resolveExporterOptions', () => {
       2 ** 31,
       'idleCollectMillis must be a number of milliseconds up to 2147483647, 0 for never; got 2147483648',
     ],
-    ['metricProducers', {}, 'metricProducers must be a list of metric producers; got [object Object]'],
+    [
+      'metricProducers',
+      {},
+      'metricProducers must be a list of metric producers, of `bound.producer()` say; got [object Object]',
+    ],
+    [
+      'metricProducers',
+      [{}],
+      'metricProducers must be a list of metric producers, of `bound.producer()` say; got [object Object]',
+    ],
   ])('refuses %s: %j', (option, value, message) => {
     expect(() => resolveExporterOptions({ [option]: value })).toThrow(new TypeError(message));
   });
