@@ -17,6 +17,7 @@ import { SCOPE_NAME, SCOPE_VERSION } from './metrics/scope.ts';
 import { SeriesStore } from './metrics/series-store.ts';
 import { resolveOptions, type ResolvedOptions, type VllmInstrumentationOptions } from './options.ts';
 import { contextPropagates, PropagationCheck } from './propagation-check.ts';
+import { GuardedClock } from './request/guarded-clock.ts';
 import { LoraRequests } from './request/lora-requests.ts';
 import { isTime, type AdoptOptions } from './request/request-options.ts';
 import type { VllmRequest } from './request/vllm-request.ts';
@@ -57,11 +58,13 @@ export class VllmInstrumentation {
   /** @throws TypeError when an option is not what it may be. */
   constructor(options: VllmInstrumentationOptions) {
     this.#options = resolveOptions(options);
-    const { enabled, maxModelLen, clock, maxLoras } = this.#options;
+    const { enabled, maxModelLen, maxLoras } = this.#options;
+    const clock = new GuardedClock(this.#options.clock, this.#drops);
     this.#store = new SeriesStore(this.#drops, maxModelLen, () => this.#beforeCollection());
     this.#configEnabled = enabled;
     this.#settings = {
       ...this.#options,
+      clock,
       store: this.#store,
       drops: this.#drops,
       lora: new LoraRequests(this.#store, clock, maxLoras),
@@ -252,7 +255,7 @@ export class VllmInstrumentation {
   #wallTime(receivedAt: number | undefined): number {
     if (isTime(receivedAt)) return receivedAt;
     if (receivedAt !== undefined) this.#drops.count('invalidValue', receivedAt, 'a receive time');
-    return this.#options.clock.wallSeconds();
+    return this.#settings.clock.wallSeconds();
   }
 }
 

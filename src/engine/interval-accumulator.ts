@@ -98,7 +98,12 @@ export class IntervalAccumulator {
     if (known !== undefined) known.count += 1;
     else if (RUNTIME_MODE.test(runtimeMode)) {
       const total = (this.#cudagraph ??= newCudagraph());
-      addRuns(total, key, { unpaddedTokens, paddedTokens, paddings, runtimeMode, count: 1 });
+      addRuns(
+        total,
+        key,
+        { unpaddedTokens, paddedTokens, paddings, runtimeMode, count: 1 },
+        MAX_CUDAGRAPH_KINDS,
+      );
     }
   }
 
@@ -141,7 +146,8 @@ export class IntervalAccumulator {
 
   #mergeCudagraph(other: CudagraphInterval): void {
     const total = (this.#cudagraph ??= newCudagraph());
-    for (const [key, runs] of other.runs) addRuns(total, key, runs);
+    // All of them: what is merged is bounded by itself, and of which kinds there is most shows only then.
+    for (const [key, runs] of other.runs) addRuns(total, key, runs, Infinity);
     total.others += other.others;
   }
 
@@ -199,10 +205,10 @@ function addPositions(total: Writable<SpecDecodeInterval>, accepted: Values): vo
   }
 }
 
-function addRuns(total: Writable<CudagraphInterval>, key: string, runs: CudagraphRuns): void {
+function addRuns(total: Writable<CudagraphInterval>, key: string, runs: CudagraphRuns, most: number): void {
   const known = total.runs.get(key);
   if (known !== undefined) known.count += runs.count;
-  else if (total.runs.size < MAX_CUDAGRAPH_KINDS) total.runs.set(key, { ...runs });
+  else if (total.runs.size < most) total.runs.set(key, { ...runs });
   else total.others += runs.count;
 }
 
@@ -217,9 +223,31 @@ function addDurations(total: Writable<Durations>, durations: Values): void {
 }
 
 function mergeDurations(total: Writable<Durations>, other: Durations): void {
+  const { count, sample: kept } = total;
   total.count += other.count;
   total.totalSeconds += other.totalSeconds;
-  for (const seconds of other.sample) sample(total, seconds);
+  const room = Math.min(total.count, MAX_DURATIONS);
+  if (kept.length + other.sample.length <= room) {
+    total.sample = [...kept, ...other.sample];
+    return;
+  }
+  // Each place goes to one of the two by how many each stands for, not by how many each has kept.
+  const share = count / total.count;
+  const ours = [...kept];
+  const theirs = [...other.sample];
+  total.sample = Array.from({ length: room }, () => {
+    const takesOurs = theirs.length === 0 || (ours.length > 0 && Math.random() < share);
+    return drawOne(takesOurs ? ours : theirs);
+  });
+}
+
+/** Takes any one out of a list that is not empty. */
+function drawOne(list: number[]): number {
+  const last = list.pop() ?? 0;
+  const position = Math.floor(Math.random() * (list.length + 1));
+  const drawn = list[position] ?? last;
+  if (position < list.length) list[position] = last;
+  return drawn;
 }
 
 /** Reservoir sampling (Vitter's algorithm R): of more than fit, each is kept with the same probability. */

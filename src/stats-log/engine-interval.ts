@@ -1,4 +1,8 @@
-import { IntervalAccumulator, type ObservedInterval } from '../engine/interval-accumulator.ts';
+import {
+  IntervalAccumulator,
+  type NixlInterval,
+  type ObservedInterval,
+} from '../engine/interval-accumulator.ts';
 import type { EngineCounters, EngineStats } from '../engine/stats-source.ts';
 
 /** What one engine, or several together, did in one interval, and where they stood at its end. */
@@ -60,8 +64,14 @@ export function mergeIntervals(intervals: Iterable<EngineInterval>, engines: num
 /** Whether anything moved in the interval. */
 export function sawAnything({ observed, ...interval }: EngineInterval): boolean {
   const { specDecode, cudagraph, nixl } = observed;
-  if (specDecode !== undefined || cudagraph !== undefined || nixl !== undefined) return true;
+  if ((specDecode?.drafts ?? 0) > 0 || cudagraph !== undefined || hasTransfers(nixl)) return true;
   return (Object.keys(NO_COUNTERS) as (keyof EngineCounters)[]).some((name) => interval[name] > 0);
+}
+
+function hasTransfers(nixl: NixlInterval | undefined): boolean {
+  if (nixl === undefined) return false;
+  const { transfers, posts, failedTransfers, failedNotifications, kvExpiredRequests } = nixl;
+  return transfers.count + posts.count + failedTransfers + failedNotifications + kvExpiredRequests > 0;
 }
 
 const NO_COUNTERS: EngineCounters = {

@@ -207,10 +207,13 @@ function gather(byIndex: Map<number, EngineInterval>, index: number, interval: E
   byIndex.set(index, known === undefined ? interval : mergeIntervals([known, interval], 1));
 }
 
+/** A report is a line: what failed may say anything, of any length. */
+const MAX_LENGTH = 2000;
+
 /** Some values can't be made a string: one without a prototype, one whose `toString` throws. */
 function describe(detail: unknown): string {
   try {
-    return detail instanceof Error ? detail.message : String(detail);
+    return String(detail instanceof Error ? detail.message : detail).slice(0, MAX_LENGTH);
   } catch {
     return typeof detail;
   }

@@ -219,7 +219,7 @@ describe('an interval accumulator', () => {
     expect(accumulator.drain()).toEqual(NOTHING);
   });
 
-  it('adds up what others gathered, within the same bounds, and leaves that as it is', () => {
+  it('adds up what others gathered, all kinds of runs and no more durations than before, and leaves that as it is', () => {
     const gather = (kind: number): IntervalAccumulator => {
       const accumulator = new IntervalAccumulator();
       accumulator.observeSpecDecode({
@@ -256,11 +256,26 @@ describe('an interval accumulator', () => {
       acceptedBeyond: 12,
     });
     const counts = [...merged.cudagraph!.runs.values()].map(({ count }) => count);
-    expect(counts).toHaveLength(1024);
-    expect(counts.reduce((sum, count) => sum + count) + merged.cudagraph!.others).toBe(1200);
+    expect(counts).toHaveLength(1100);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(1200);
+    expect(merged.cudagraph!.others).toBe(0);
     expect(merged.nixl?.transfers).toMatchObject({ count: 10_000, totalSeconds: 10_000 });
     expect(merged.nixl?.transfers.sample).toHaveLength(8192);
     expect(merged.nixl?.bytes).toBe(2);
+  });
+
+  it('samples the durations of two by how many there were of each, not by how many each has kept', () => {
+    const [few, many] = [new IntervalAccumulator(), new IntervalAccumulator()];
+    few.observeNixl({ transfer_duration: Array.from({ length: 8192 }, () => 1) });
+    many.observeNixl({ transfer_duration: Array.from({ length: 100_000 }, () => 2) });
+    const total = new IntervalAccumulator();
+    total.merge(few.drain());
+    total.merge(many.drain());
+    const sample = total.drain().nixl!.transfers.sample;
+    expect(sample).toHaveLength(8192);
+    const shareOfFew = sample.filter((seconds) => seconds === 1).length / 8192;
+    // Expected 0.0757; twenty standard deviations are 0.0585.
+    expect(Math.abs(shareOfFew - 8192 / 108_192)).toBeLessThan(0.0585);
   });
 
   it('adds up the rests of others, too', () => {

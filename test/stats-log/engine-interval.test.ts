@@ -73,9 +73,13 @@ describe('an interval', () => {
     expect(sawAnything(intervalOf({ [name]: 1 }))).toBe(true);
   });
 
-  it('saw something where anything was observed', () => {
-    expect(sawAnything(intervalOf({ observed: observedBy((a) => a.observeSpecDecode({})) }))).toBe(true);
-    expect(sawAnything(intervalOf({ observed: observedBy((a) => a.observeNixl({})) }))).toBe(true);
+  it('saw something where anything was observed that has a line', () => {
+    const saw = (observe: Parameters<typeof observedBy>[0]): boolean =>
+      sawAnything(intervalOf({ observed: observedBy(observe) }));
+    expect(saw((a) => a.observeSpecDecode({ num_drafts: 1 }))).toBe(true);
+    expect(saw((a) => a.observeNixl({ transfer_duration: [1] }))).toBe(true);
+    expect(saw((a) => a.observeSpecDecode({ num_drafts: 0 }))).toBe(false);
+    expect(saw((a) => a.observeNixl({ transfer_duration: [] }))).toBe(false);
   });
 
   it('saw nothing where only gauges are not 0', () => {
