@@ -16,7 +16,7 @@ const config: ViteUserConfig = {
   },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/compat/**'],
+    exclude: ['test/compat/**', 'test/e2e/servers/**'],
     pool: 'forks',
     execArgv: ['--expose-gc'],
     testTimeout: 60_000,

@@ -3,8 +3,11 @@ import { spawnSync } from 'node:child_process';
 /** Debian package `prometheus`. */
 export const hasPromtool: boolean = spawnSync('promtool', ['--version']).status === 0;
 
-if (!hasPromtool)
-  console.warn('promtool is not on the PATH: the exposition is not checked with Prometheus itself');
+if (!hasPromtool) {
+  const message = 'promtool (Debian package prometheus) is not on the PATH: what it checks is not checked';
+  if (process.env['VLLM_TEST_REQUIRE_PROMTOOL'] !== undefined) throw new Error(message);
+  console.warn(message);
+}
 
 /** Parses the text format and lints it. */
 export function checkMetrics(text: string): 'parsed' | 'parsed, with remarks' | 'not parsed' {
