@@ -2,9 +2,16 @@ import { ROOT_CONTEXT } from '@opentelemetry/api';
 import type { CounterSeries } from '../metrics/counter-series.ts';
 import type { HistogramSeries } from '../metrics/histogram-series.ts';
 import type { ConnectorRecorder } from './connector-recorder.ts';
+import { invalidRunPart } from './cudagraph-interval.ts';
 import type { IntervalAccumulator } from './interval-accumulator.ts';
 import type { KvFetchRecorder } from './kv-fetch-recorder.ts';
-import type { KvCacheEvictionEvent, PerfStats, PrefixCacheStats, SchedulerStats } from './messages.ts';
+import type {
+  CudagraphStat,
+  KvCacheEvictionEvent,
+  PerfStats,
+  PrefixCacheStats,
+  SchedulerStats,
+} from './messages.ts';
 import type { SchedulerSeries } from './scheduler-series.ts';
 import type { SpecDecodeRecorder } from './spec-decode-recorder.ts';
 import type { Statistics } from './statistics.ts';
@@ -53,7 +60,7 @@ export class SchedulerStatsRecorder {
     const perf = statistics.object('perf_stats', stats.perf_stats);
     if (perf !== undefined) this.#addPerf(perf);
     const run = statistics.object('cudagraph_stats', stats.cudagraph_stats);
-    if (run !== undefined) for (const accumulator of this.#accumulators) accumulator.observeCudagraph(run);
+    if (run !== undefined) this.#observeRun(run);
   }
 
   /** Sets the gauges to what an engine shows that has nothing to do. */
@@ -99,6 +106,13 @@ export class SchedulerStatsRecorder {
     add('num_flops_per_gpu', this.#series.flopsPerGpu);
     add('num_read_bytes_per_gpu', this.#series.readBytesPerGpu);
     add('num_write_bytes_per_gpu', this.#series.writeBytesPerGpu);
+  }
+
+  /** No series tells of runs. One that can't be right is counted all the same, whether or not there is a log. */
+  #observeRun(run: CudagraphStat): void {
+    const invalid = invalidRunPart(run);
+    if (invalid !== undefined) this.#statistics.reject(invalid, run[invalid]);
+    else for (const accumulator of this.#accumulators) accumulator.observeCudagraph(run);
   }
 
   #recordEvictions(events: readonly KvCacheEvictionEvent[]): void {

@@ -1,8 +1,9 @@
 import type { CounterSeries } from '../metrics/counter-series.ts';
 import type { SeriesAttributes } from '../metrics/series-attributes.ts';
 import type { SeriesGroup } from '../metrics/series-group.ts';
-import { MAX_POSITIONS, type IntervalAccumulator } from './interval-accumulator.ts';
+import type { IntervalAccumulator } from './interval-accumulator.ts';
 import type { SpecDecodingStats } from './messages.ts';
+import { MAX_POSITIONS } from './spec-decode-interval.ts';
 import type { Statistics } from './statistics.ts';
 
 /** Adds up what speculative decoding, or the denoising of a diffusion model, did. */

@@ -64,3 +64,18 @@ export function isAmount(value: unknown): value is Statistic {
 
 /** No integer of the wire has more than 64 bits. */
 const MAX_INTEGER = 2n ** 64n;
+
+/** A list off the wire, if it is one. */
+export type WireList = readonly Statistic[] | null | undefined;
+
+/** The list; an empty one where it is none. Counts nothing: for what a recorder has counted already. */
+export function listOf(values: WireList): readonly Statistic[] {
+  return Array.isArray(values) ? (values as readonly Statistic[]) : NO_VALUES;
+}
+
+/** The amount as a number; 0 where it can't be right. Counts nothing: for what a recorder has counted already. */
+export function amountOf(value: Statistic | null | undefined): number {
+  return isAmount(value) ? Number(value) : 0;
+}
+
+const NO_VALUES: readonly Statistic[] = [];

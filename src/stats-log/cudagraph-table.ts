@@ -1,4 +1,5 @@
-import type { CudagraphInterval } from '../engine/interval-accumulator.ts';
+import type { CudagraphRuns } from '../engine/cudagraph-interval.ts';
+import { cudagraphLayout, CudagraphRow, cudagraphRow } from './cudagraph-row.ts';
 import type { EngineInterval } from './engine-interval.ts';
 import { formatCount } from './format-fixed.ts';
 import type { LineContent, StatsAttributes } from './stats-line.ts';
@@ -6,9 +7,10 @@ import type { LineContent, StatsAttributes } from './stats-line.ts';
 /** Kinds of runs with a row of their own. */
 const MAX_ROWS = 20;
 
-type Row = readonly [unpadded: string, padded: string, paddings: string, mode: string, count: string];
+const OTHERS = new CudagraphRow(['Others', '', '', '']);
 
-const HEADERS: Row = ['Unpadded Tokens', 'Padded Tokens', 'Num Paddings', 'Runtime Mode', 'Count'];
+/** Runs of one kind, under the key that tells it from other kinds. */
+type Kind = readonly [key: string, runs: CudagraphRuns];
 
 /**
  * How the model ran, as vLLM's Python frontend tables it: a row for each kind of run, the most frequent first, and a
@@ -17,70 +19,69 @@ const HEADERS: Row = ['Unpadded Tokens', 'Padded Tokens', 'Num Paddings', 'Runti
 export function cudagraphTable(interval: EngineInterval): LineContent | undefined {
   const { cudagraph } = interval.observed;
   if (cudagraph === undefined) return undefined;
-  // Sorting is stable: of equally frequent kinds, the one seen first comes first.
-  const sorted = [...cudagraph.runs.values()].sort((a, b) => b.count - a.count);
-  const shown = sorted.slice(0, MAX_ROWS);
-  let { others } = cudagraph;
-  for (const { count } of sorted.slice(MAX_ROWS)) others += count;
-
-  const rows = shown.map(rowOf);
-  if (others > 0) rows.push(['Others', '', '', '', formatCount(others)]);
+  const shown = mostFrequent(cudagraph.runs);
+  const others = cudagraph.others + countBeyond(cudagraph.runs, shown);
   return {
     kind: 'cudagraph',
-    text: `**CUDAGraph Stats:**\n\n${table(rows)}`,
+    text: `**CUDAGraph Stats:**\n\n${table(shown, others)}`,
     attributes: () => attributesOf(shown, others),
   };
 }
 
-type Runs = CudagraphInterval['runs'] extends ReadonlyMap<string, infer Value> ? Value : never;
-
-function rowOf({ unpaddedTokens, paddedTokens, paddings, runtimeMode, count }: Runs): Row {
-  return [
-    formatCount(unpaddedTokens),
-    formatCount(paddedTokens),
-    formatCount(paddings),
-    runtimeMode,
-    formatCount(count),
-  ];
+/** At most {@link MAX_ROWS}; of equally frequent kinds, the one seen first comes first. */
+function mostFrequent(runs: Iterable<Kind>): readonly Kind[] {
+  const kinds: Kind[] = [];
+  for (const kind of runs) {
+    let place = kinds.length;
+    while (place > 0 && countOf(kinds[place - 1]) < countOf(kind)) place -= 1;
+    if (place === MAX_ROWS) continue;
+    if (place === kinds.length) kinds.push(kind);
+    else kinds.splice(place, 0, kind);
+    if (kinds.length > MAX_ROWS) kinds.pop();
+  }
+  return kinds;
 }
 
-function table(rows: readonly Row[]): string {
-  const widths = HEADERS.map((header) => header.length);
-  for (const row of rows) {
-    for (let column = 0; column < row.length; column += 1) {
-      widths[column] = Math.max(widths[column] ?? 0, row[column]?.length ?? 0);
-    }
+function countOf(kind: Kind | undefined): number {
+  return kind?.[1].count ?? 0;
+}
+
+/** The runs of kinds that are not shown. */
+function countBeyond(runs: ReadonlyMap<string, CudagraphRuns>, shown: readonly Kind[]): number {
+  if (runs.size === shown.length) return 0;
+  let beyond = 0;
+  for (const { count } of runs.values()) beyond += count;
+  for (const kind of shown) beyond -= countOf(kind);
+  return beyond;
+}
+
+function table(shown: readonly Kind[], others: number): string {
+  const rows: CudagraphRow[] = [];
+  const counts: string[] = [];
+  for (const [key, runs] of shown) {
+    rows.push(cudagraphRow(key, runs));
+    counts.push(formatCount(runs.count));
   }
-  let text = line(HEADERS, widths);
-  text += `\n|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`;
-  for (const row of rows) text += `\n${line(row, widths)}`;
+  if (others > 0) {
+    rows.push(OTHERS);
+    counts.push(formatCount(others));
+  }
+  const layout = cudagraphLayout(rows, counts);
+  let text = layout.top;
+  for (let row = 0; row < rows.length; row += 1) {
+    text += `\n${rows[row]?.text(layout)}${layout.last(counts[row] ?? '')}`;
+  }
   return text;
 }
 
-function line(row: Row, widths: readonly number[]): string {
-  let text = '|';
-  for (let column = 0; column < row.length; column += 1) {
-    const cell = row[column] ?? '';
-    const missing = (widths[column] ?? 0) - cell.length;
-    text += ` ${cell}${CELL_ENDS[missing] ?? cellEnd(missing)}`;
-  }
-  return text;
-}
-
-/** What is after a cell that is so much narrower than its column. Making these anew took half of a table's time. */
-const CELL_ENDS: readonly string[] = Array.from({ length: 32 }, (_, missing) => cellEnd(missing));
-
-function cellEnd(missing: number): string {
-  return `${' '.repeat(missing)} |`;
-}
-
-function attributesOf(shown: readonly Runs[], others: number): StatsAttributes {
+function attributesOf(shown: readonly Kind[], others: number): StatsAttributes {
+  const runs = shown.map(([, value]) => value);
   return {
-    'vllm.stats.cudagraph.unpadded_tokens': shown.map(({ unpaddedTokens }) => unpaddedTokens),
-    'vllm.stats.cudagraph.padded_tokens': shown.map(({ paddedTokens }) => paddedTokens),
-    'vllm.stats.cudagraph.paddings': shown.map(({ paddings }) => paddings),
-    'vllm.stats.cudagraph.runtime_mode': shown.map(({ runtimeMode }) => runtimeMode),
-    'vllm.stats.cudagraph.count': shown.map(({ count }) => count),
+    'vllm.stats.cudagraph.unpadded_tokens': runs.map(({ unpaddedTokens }) => unpaddedTokens),
+    'vllm.stats.cudagraph.padded_tokens': runs.map(({ paddedTokens }) => paddedTokens),
+    'vllm.stats.cudagraph.paddings': runs.map(({ paddings }) => paddings),
+    'vllm.stats.cudagraph.runtime_mode': runs.map(({ runtimeMode }) => runtimeMode),
+    'vllm.stats.cudagraph.count': runs.map(({ count }) => count),
     'vllm.stats.cudagraph.others': others,
   };
 }

@@ -1,8 +1,5 @@
-import {
-  IntervalAccumulator,
-  type NixlInterval,
-  type ObservedInterval,
-} from '../engine/interval-accumulator.ts';
+import { IntervalAccumulator, type ObservedInterval } from '../engine/interval-accumulator.ts';
+import type { NixlInterval } from '../engine/nixl-interval.ts';
 import type { EngineCounters, EngineStats } from '../engine/stats-source.ts';
 
 /** What one engine, or several together, did in one interval, and where they stood at its end. */
@@ -74,7 +71,8 @@ function hasTransfers(nixl: NixlInterval | undefined): boolean {
   return transfers.count + posts.count + failedTransfers + failedNotifications + kvExpiredRequests > 0;
 }
 
-const NO_COUNTERS: EngineCounters = {
+/** Of an engine that has done nothing. */
+export const NO_COUNTERS: EngineCounters = {
   promptTokens: 0,
   generationTokens: 0,
   preemptions: 0,

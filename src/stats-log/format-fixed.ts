@@ -19,8 +19,12 @@ export function formatCount(value: number): string {
   return formatFixed(Math.trunc(value) + 0, 0);
 }
 
-/** Powers of ten up to the most digits that {@link formatClearCase} writes. */
-const POWERS = [1, 10, 100, 1000];
+/** What can follow the point, by the number of digits: up to the most that {@link formatClearCase} writes. */
+const FRACTIONS: readonly (readonly string[])[] = [0, 1, 2, 3].map((digits) =>
+  Array.from({ length: 10 ** digits }, (_, fraction) =>
+    digits === 0 ? '' : `.${String(fraction).padStart(digits, '0')}`,
+  ),
+);
 
 /**
  * The common case in a fraction of the time: few digits of a number that is not large and not close to the middle
@@ -30,17 +34,16 @@ const POWERS = [1, 10, 100, 1000];
  * the middle, so is the exact product, on the same side, and both round to the same.
  */
 function formatClearCase(value: number, digits: number): string | undefined {
-  const power = POWERS[digits];
-  if (power === undefined || !(value < 2 ** 20)) return undefined;
+  const fractions = FRACTIONS[digits];
+  if (fractions === undefined || !(value < 2 ** 20)) return undefined;
+  const power = fractions.length;
   const scaled = value * power;
   const floor = Math.floor(scaled);
   const pastMiddle = scaled - floor - 0.5;
   if (Math.abs(pastMiddle) < 2 ** -20) return undefined;
   const rounded = pastMiddle > 0 ? floor + 1 : floor;
-  if (digits === 0) return String(rounded);
   const whole = Math.floor(rounded / power);
-  const fraction = String(rounded - whole * power);
-  return `${whole}.${digits === 1 ? fraction : fraction.padStart(digits, '0')}`;
+  return `${whole}${fractions[rounded - whole * power]}`;
 }
 
 function formatMagnitude(value: number, digits: number): string {

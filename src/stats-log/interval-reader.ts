@@ -1,34 +1,51 @@
 import { IntervalAccumulator } from '../engine/interval-accumulator.ts';
-import { intervalBetween, type EngineInterval } from './engine-interval.ts';
 import type { EngineStats, WatchedEngine } from '../engine/stats-source.ts';
+import { intervalBetween, type EngineInterval } from './engine-interval.ts';
 
-/** Reads one engine for one log, interval by interval: with marks and an accumulator that no other log shares. */
+/**
+ * Reads one engine for one log, interval by interval: with marks and an accumulator that no other log shares. What the
+ * engine did before the first reading belongs to no interval.
+ */
 export class IntervalReader {
   readonly #engine: WatchedEngine;
   readonly #accumulator = new IntervalAccumulator();
-  readonly #detach: () => void;
-  #mark: EngineStats;
+  #detach: (() => void) | undefined;
+  /** Where this interval began. */
+  #mark: EngineStats | undefined;
+  #now: EngineStats | undefined;
 
-  /** What the engine did before belongs to no interval. */
   constructor(engine: WatchedEngine) {
     this.#engine = engine;
-    this.#mark = engine.readStats();
-    this.#detach = engine.attach(this.#accumulator);
+  }
+
+  /** The engine's index, as in the `engine` label. */
+  get index(): number {
+    return this.#engine.index;
   }
 
   /**
-   * What the engine did since the last time.
+   * Reads where the engine stands now. That is the end of the interval that {@link take} takes.
    *
-   * @throws whatever the engine throws; then nothing is taken, and the next interval begins where this one did.
+   * @throws whatever the engine throws; then nothing has changed.
    */
-  take(): EngineInterval {
+  read(): void {
     const now = this.#engine.readStats();
-    const interval = intervalBetween(this.#mark, now, this.#accumulator.drain());
-    this.#mark = now;
-    return interval;
+    // Counters and what is observed begin at the same moment, also where that is not the first attempt.
+    this.#detach ??= this.#engine.attach(this.#accumulator);
+    this.#mark ??= now;
+    this.#now = now;
   }
 
+  /** What the engine did up to the last reading that was not taken before; undefined where it was never read. */
+  take(): EngineInterval | undefined {
+    const [mark, now] = [this.#mark, this.#now];
+    if (mark === undefined || now === undefined) return undefined;
+    this.#mark = now;
+    return intervalBetween(mark, now, this.#accumulator.drain());
+  }
+
+  /** Leaves the engine. */
   close(): void {
-    this.#detach();
+    this.#detach?.();
   }
 }

@@ -1,4 +1,4 @@
-import type { Durations } from '../engine/interval-accumulator.ts';
+import type { Durations } from '../engine/durations.ts';
 import type { EngineInterval } from './engine-interval.ts';
 import { formatCount, formatFixed } from './format-fixed.ts';
 import type { LineContent, StatsAttributes } from './stats-line.ts';

@@ -1,16 +1,17 @@
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import { requireOption } from '../metrics/require-option.ts';
 import { warn } from '../metrics/warn.ts';
-import { mergeIntervals, sawAnything, withoutGauges, type EngineInterval } from './engine-interval.ts';
-import { IntervalReader } from './interval-reader.ts';
+import { sawAnything } from './engine-interval.ts';
+import { LineSubject } from './line-subject.ts';
 import { LineWriter } from './line-writer.ts';
+import type { WritableLine } from './stats-line.ts';
 import { statsLines } from './stats-lines.ts';
 import {
   resolveStatsLoggerOptions,
   type ResolvedStatsLoggerOptions,
   type StatsLoggerOptions,
 } from './stats-logger-options.ts';
-import type { StatsSource, WatchedEngine } from '../engine/stats-source.ts';
+import type { StatsSource } from '../engine/stats-source.ts';
 
 /** Stands for all engines where lines are not per engine. */
 const ALL_ENGINES = -1;
@@ -19,27 +20,28 @@ const ALL_ENGINES = -1;
  * Prints, every so often, what the engines did, as vLLM's frontends do: throughput, queues, caches, and, where there
  * is something to tell, speculative decoding, model FLOPs utilization, CUDA graphs and NIXL transfers.
  *
- * - Rates are over the measured time since the last lines; a tick that comes late is not made up for.
+ * - Rates are over the measured time since the last lines; a tick that comes late is not made up for. Where the clock
+ *   can't tell that time, rates read `nan`.
  * - Lines go to `debug` while neither this interval nor the one before had any throughput, else to `info`: when load
  *   stops, one last line at `info` says so.
  * - An engine that comes or goes in between counts with what it did; its running and waiting requests and its KV
  *   usage only while it is there.
  * - Any number of logs may read one source; none takes from another.
  * - The timer keeps no process alive. Nothing is ever thrown into the service: a logger, clock or engine that fails is
- *   reported once through `diag`, and what it failed on is skipped.
+ *   reported once through `diag`. A line that can't be made for it waits, and its interval goes on: nothing is lost.
  */
 export class StatsLogger {
   readonly #options: ResolvedStatsLoggerOptions;
   readonly #writer: LineWriter;
   readonly #timer: NodeJS.Timeout;
   readonly #unwatch: () => void;
-  readonly #readers = new Map<WatchedEngine, IntervalReader>();
+  /** By index, or one for {@link ALL_ENGINES}. */
+  readonly #subjects = new Map<number, LineSubject>();
+  /** Lines that are made and not yet written. */
+  readonly #lines: WritableLine[] = [];
   readonly #reported = new Set<string>();
-  /** What engines that have gone since did in this interval, by index. */
-  #departed = new Map<number, EngineInterval>();
-  /** Whose last lines had throughput. */
-  #active: ReadonlySet<number> = new Set();
-  #since: number;
+  /** When the clock was read last; NaN where it never could be. */
+  #readAt: number;
   #printing = false;
   #stopped = false;
 
@@ -57,154 +59,130 @@ export class StatsLogger {
       source,
       typeof (source as Partial<StatsSource> | null | undefined)?.watchEngines === 'function',
     );
-    this.#writer = new LineWriter(this.#options.logger, (error) =>
-      this.#report('logger', 'the logger failed', error),
-    );
-    this.#since = this.#now();
+    this.#writer = new LineWriter(this.#options.logger, (error) => this.#report('the logger failed', error));
+    this.#readAt = this.#readClock();
+    if (!this.#options.perEngine) this.#subject(ALL_ENGINES);
     this.#unwatch = source.watchEngines({
-      engineAdded: (engine) => this.#add(engine),
-      engineRemoved: (engine) => this.#remove(engine),
+      engineAdded: (engine) => this.#subject(engine.index).add(engine),
+      engineRemoved: (engine) => this.#subject(engine.index).remove(engine),
     });
     // Lines belong to no request, whichever it was that made this log.
     this.#timer = context.with(ROOT_CONTEXT, () =>
-      setInterval(() => this.#print('always'), this.#options.intervalMillis),
+      setInterval(() => this.log(), this.#options.intervalMillis),
     );
-    this.#timer.unref();
+    // Timers of browsers, and some that stand in for timers in tests, are numbers.
+    (this.#timer as Partial<NodeJS.Timeout>).unref?.();
   }
 
-  /** Prints now what happened since the last lines; the timer goes on as it would. */
+  /**
+   * Prints now what happened since the last lines; the timer goes on as it would. Does nothing where the logger calls it
+   * in the middle of lines.
+   */
   log(): void {
-    if (!this.#stopped) this.#print('always');
+    if (!this.#stopped && !this.#printing) this.#print(false);
   }
 
-  /** Prints what happened since the last lines, if anything did, and nothing from then on. */
+  /**
+   * Prints what happened since the last lines, if anything did, and nothing from then on. Where the logger calls it in
+   * the middle of lines, the rest of these comes first, and what it returns to prints no more.
+   */
   stop(): void {
     if (this.#stopped) return;
     this.#stopped = true;
     clearInterval(this.#timer);
-    this.#print('if anything was seen');
+    this.#print(true);
     try {
       this.#unwatch();
-      for (const reader of this.#readers.values()) reader.close();
     } catch (error) {
-      this.#report('engine', 'an engine could not be left', error);
+      this.#report('the engines could not be left', error);
     }
-    this.#readers.clear();
+    for (const subject of this.#subjects.values()) subject.close();
+    this.#subjects.clear();
   }
 
-  #add(engine: WatchedEngine): void {
-    try {
-      if (!this.#readers.has(engine)) this.#readers.set(engine, new IntervalReader(engine));
-    } catch (error) {
-      this.#reportEngine(error);
-    }
+  /** What the lines on this engine are on, made where there is none. */
+  #subject(engine: number): LineSubject {
+    const index = this.#options.perEngine ? engine : ALL_ENGINES;
+    const known = this.#subjects.get(index);
+    if (known !== undefined) return known;
+    const subject = new LineSubject((error) => this.#report('an engine could not be read', error));
+    this.#subjects.set(index, subject);
+    return subject;
   }
 
-  #remove(engine: WatchedEngine): void {
-    const reader = this.#readers.get(engine);
-    if (reader === undefined) return;
-    this.#readers.delete(engine);
-    try {
-      gather(this.#departed, engine.index, withoutGauges(reader.take()));
-      reader.close();
-    } catch (error) {
-      this.#reportEngine(error);
-    }
-  }
-
-  #print(when: 'always' | 'if anything was seen'): void {
-    // A logger may call back.
-    if (this.#printing) return;
+  #print(isLast: boolean): void {
     this.#printing = true;
     try {
-      const elapsedSeconds = this.#takeElapsed(when);
-      if (elapsedSeconds !== undefined) this.#printIntervals(this.#takeIntervals(), elapsedSeconds, when);
+      const passed = this.#passedSeconds(isLast);
+      if (passed === undefined) return;
+      const subjects = [...this.#subjects].sort(([a], [b]) => a - b);
+      for (const [, subject] of subjects) subject.elapse(passed);
+      this.#writeLines();
+      for (const [index, subject] of subjects) {
+        // The logger stopped this log, and with that printed the rest.
+        if (this.#stopped && !isLast) return;
+        this.#printSubject(index, subject, isLast);
+      }
     } catch (error) {
-      this.#report('lines', 'lines could not be made', error);
+      this.#report('lines could not be made', error);
     } finally {
       this.#printing = false;
     }
   }
 
-  #printIntervals(
-    byIndex: ReadonlyMap<number, EngineInterval>,
-    elapsedSeconds: number,
-    when: 'always' | 'if anything was seen',
-  ): void {
+  #printSubject(index: number, subject: LineSubject, isLast: boolean): void {
     const { perEngine, style } = this.#options;
-    const intervals: (readonly [number, EngineInterval])[] = perEngine
-      ? [...byIndex].sort(([a], [b]) => a - b)
-      : [[ALL_ENGINES, mergeIntervals(byIndex.values(), byIndex.size)]];
-    const active = new Set<number>();
-    for (const [index, interval] of intervals) {
-      const hasThroughput = interval.promptTokens > 0 || interval.generationTokens > 0;
-      if (hasThroughput) active.add(index);
-      const departed = perEngine && interval.kvCacheUsage === undefined;
-      if ((departed || when !== 'always') && !sawAnything(interval)) continue;
-      const level = hasThroughput || this.#active.has(index) ? 'info' : 'debug';
-      const engine = perEngine ? index : undefined;
-      for (const line of statsLines(interval, { style, level, elapsedSeconds, engine }))
-        this.#writer.write(line);
-    }
-    this.#active = active;
+    const taken = subject.take(isLast);
+    if (taken === undefined) return;
+    const { interval, elapsedSeconds, level } = taken;
+    const hasGone = perEngine && subject.isEmpty;
+    if (hasGone) this.#subjects.delete(index);
+    if ((hasGone || isLast) && !sawAnything(interval)) return;
+    const engine = perEngine ? index : undefined;
+    this.#lines.push(...statsLines(interval, { style, level, elapsedSeconds, engine }));
+    this.#writeLines();
   }
 
-  /** What each engine did since the last time, by index; of those that came back under their index, both. */
-  #takeIntervals(): ReadonlyMap<number, EngineInterval> {
-    const byIndex = this.#departed;
-    this.#departed = new Map();
-    for (const [engine, reader] of this.#readers) {
-      try {
-        gather(byIndex, engine.index, reader.take());
-      } catch (error) {
-        this.#reportEngine(error);
-      }
+  /** A logger that stops the log writes from in here what is left. */
+  #writeLines(): void {
+    for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
+      this.#writer.write(line);
     }
-    return byIndex;
   }
 
-  /** The time since the last lines; undefined where that can't be told, and so no rate. */
-  #takeElapsed(when: 'always' | 'if anything was seen'): number | undefined {
-    const now = this.#now();
-    const elapsed = now - this.#since;
-    if (elapsed > 0) {
-      this.#since = now;
-      return elapsed;
+  /** The time since the last call, NaN where it can't be told; undefined where the interval is to go on. */
+  #passedSeconds(isLast: boolean): number | undefined {
+    const before = this.#readAt;
+    const now = this.#readClock();
+    if (Number.isNaN(now)) return isLast ? Number.NaN : undefined;
+    if (now === before) {
+      // Stopping right after a line is no fault.
+      if (isLast) return 0;
+      this.#report('the monotonic clock stands still', `${before} s, then ${now} s`);
+      return undefined;
     }
-    // Where no time has passed, or the clock tells none, the interval goes on. Stopping right after a line is no fault.
-    if (elapsed === 0 && when !== 'always') return undefined;
-    this.#report('clock', 'the monotonic clock does not go forward', `${this.#since} s, then ${now} s`);
-    if (elapsed === 0 || Number.isNaN(now)) return undefined;
-    // A clock that went back does not tell how long the interval was: it gets no line, and the next one begins.
-    this.#takeIntervals();
-    this.#since = now;
-    return undefined;
+    this.#readAt = now;
+    if (now < before) this.#report('the monotonic clock went back', `${before} s, then ${now} s`);
+    return now > before ? now - before : Number.NaN;
   }
 
   /** NaN where the clock can't tell. */
-  #now(): number {
+  #readClock(): number {
     try {
       const now = this.#options.clock.monotonicSeconds();
-      return Number.isFinite(now) ? now : Number.NaN;
-    } catch {
-      return Number.NaN;
+      if (Number.isFinite(now)) return now;
+      this.#report('the monotonic clock tells no time', now);
+    } catch (error) {
+      this.#report('the monotonic clock tells no time', error);
     }
+    return Number.NaN;
   }
 
-  #reportEngine(error: unknown): void {
-    this.#report('engine', 'an engine could not be read', error);
-  }
-
-  #report(key: string, what: string, detail: unknown): void {
-    if (this.#reported.has(key)) return;
-    this.#reported.add(key);
+  #report(what: string, detail: unknown): void {
+    if (this.#reported.has(what)) return;
+    this.#reported.add(what);
     warn(`stats log: ${what}: ${describe(detail)} (said once)`);
   }
-}
-
-function gather(byIndex: Map<number, EngineInterval>, index: number, interval: EngineInterval): void {
-  const known = byIndex.get(index);
-  byIndex.set(index, known === undefined ? interval : mergeIntervals([known, interval], 1));
 }
 
 /** A report is a line: what failed may say anything, of any length. */

@@ -26,7 +26,7 @@ export function throughputLine(
   return {
     kind: 'throughput',
     text: style === 'python' ? pythonText(numbers) : rustText(numbers),
-    attributes: () => attributesOf(numbers),
+    attributes: () => attributesOf(interval, numbers),
   };
 }
 
@@ -80,8 +80,10 @@ function prefixCachePart({ prefixCacheHitRate = 0, externalHitRate }: Numbers): 
   );
 }
 
-function attributesOf(numbers: Numbers): StatsAttributes {
+function attributesOf(interval: EngineInterval, numbers: Numbers): StatsAttributes {
   const attributes: StatsAttributes = {
+    'vllm.stats.prompt_tokens': interval.promptTokens,
+    'vllm.stats.generation_tokens': interval.generationTokens,
     'vllm.stats.prompt_throughput': numbers.promptThroughput,
     'vllm.stats.generation_throughput': numbers.generationThroughput,
     'vllm.stats.running': numbers.running,

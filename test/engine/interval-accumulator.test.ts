@@ -1,11 +1,9 @@
 import { array, assert, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  IntervalAccumulator,
-  MAX_CUDAGRAPH_KINDS,
-  MAX_DURATIONS,
-  MAX_POSITIONS,
-} from '../../src/engine/interval-accumulator.ts';
+import { MAX_CUDAGRAPH_KINDS } from '../../src/engine/cudagraph-interval.ts';
+import { MAX_DURATIONS } from '../../src/engine/durations.ts';
+import { IntervalAccumulator } from '../../src/engine/interval-accumulator.ts';
+import { MAX_POSITIONS } from '../../src/engine/spec-decode-interval.ts';
 
 const INVALID = [-1, NaN, Infinity, -Infinity, -1n, '5', null, {}, [], true] as never[];
 

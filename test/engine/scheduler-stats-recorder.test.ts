@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { IntervalAccumulator } from '../../src/engine/interval-accumulator.ts';
 import type { PrefixCacheStats, SchedulerStats } from '../../src/engine/messages.ts';
+import { captureDiag } from '../support/captured-diag.ts';
 import type { Reading } from '../support/reading.ts';
 import { startService } from '../support/service.ts';
 
@@ -237,6 +239,48 @@ describe('performance statistics', () => {
     const reading = await read();
     expect(NAMES.map((name) => reading.value(name))).toEqual([0, 0, 5]);
     expect(dropped()).toEqual({ invalidValue: 2, malformedMessage: 1 });
+  });
+});
+
+describe('CUDA-graph statistics', () => {
+  const RUN = { num_unpadded_tokens: 6, num_padded_tokens: 8n, num_paddings: 2, runtime_mode: 'FULL' };
+
+  it('that are right are no drop', () => {
+    const { engine, dropped } = startService();
+    engine.recordSchedulerStats({ cudagraph_stats: RUN });
+    engine.recordSchedulerStats({ cudagraph_stats: null });
+    expect(dropped()).toEqual({});
+  });
+
+  it.each<[string, object, string]>([
+    ['a negative number', { num_unpadded_tokens: -1 }, 'num_unpadded_tokens: -1'],
+    ['a number that is text', { num_padded_tokens: '8' }, 'num_padded_tokens: 8'],
+    ['no number at all', { num_paddings: undefined }, 'num_paddings: undefined'],
+    ['a mode that is no name', { runtime_mode: 'a | b' }, 'runtime_mode: a | b'],
+    ['several parts that are wrong', { num_paddings: NaN, runtime_mode: 5 }, 'num_paddings: NaN'],
+  ])('with %s are one drop, with a log and without', (_, wrong, said) => {
+    const warnings = captureDiag();
+    const { engine, vllm, dropped } = startService();
+    const cudagraph_stats = { ...RUN, ...wrong } as SchedulerStats['cudagraph_stats'];
+    engine.recordSchedulerStats({ cudagraph_stats });
+    expect(dropped()).toEqual({ invalidValue: 1 });
+    const accumulator = new IntervalAccumulator();
+    vllm.watchEngines({
+      engineAdded: (watched) => watched.attach(accumulator),
+      engineRemoved: () => {},
+    });
+    engine.recordSchedulerStats({ cudagraph_stats });
+    expect(dropped()).toEqual({ invalidValue: 2 });
+    expect(accumulator.drain().cudagraph).toBeUndefined();
+    expect(warnings).toEqual([
+      `opentelemetry-instrumentation-vllm: invalidValue: ${said} (further ones are only counted in status().dropped)`,
+    ]);
+  });
+
+  it('that are no object are a drop', () => {
+    const { engine, dropped } = startService();
+    engine.recordSchedulerStats({ cudagraph_stats: 'FULL' as SchedulerStats['cudagraph_stats'] });
+    expect(dropped()).toEqual({ malformedMessage: 1 });
   });
 });
 

@@ -58,6 +58,63 @@ describe('the CUDA-graph table', () => {
     expect(table[22]).toBe(last);
   });
 
+  it('has the most frequent kinds of more than it shows, wherever they come, and adds up the others', () => {
+    const observed = observedBy((accumulator) => {
+      for (let kind = 1; kind <= 30; kind += 1) run(accumulator, kind, kind, 1030, 'FULL');
+    });
+    const { text, attributes } = whole(cudagraphTable(intervalOf({ observed })));
+    expect(text.split('\n')[4]).toBe(
+      '| 30              | 1030          | 1000         | FULL         | 30    |',
+    );
+    expect(text.split('\n').at(-1)).toBe(
+      '| Others          |               |              |              | 55    |',
+    );
+    expect(attributes['vllm.stats.cudagraph.count']).toEqual(
+      Array.from({ length: 20 }, (_, row) => 30 - row),
+    );
+    expect(attributes['vllm.stats.cudagraph.others']).toBe(55);
+  });
+
+  it('is as wide as its own rows need, whatever tables there were before', () => {
+    const rowsOf = (mode: string, count: number): string[] => {
+      const observed = observedBy((accumulator) => {
+        run(accumulator, 1, 6, 8, 'FULL');
+        run(accumulator, 1, 6, 8, mode);
+      });
+      const runs = [...observed.cudagraph!.runs].map(([key, one]) => [key, { ...one, count }] as const);
+      const interval = intervalOf({
+        observed: { ...observed, cudagraph: { runs: new Map(runs), others: 0 } },
+      });
+      return cudagraphTable(interval)!.text.split('\n').slice(4);
+    };
+    const narrow = [
+      '| 6               | 8             | 2            | FULL         | 1     |',
+      '| 6               | 8             | 2            | PIECEWISE    | 1     |',
+    ];
+    expect(rowsOf('PIECEWISE', 1)).toEqual(narrow);
+    expect(rowsOf('CUDAGraphMode.FULL', 1)).toEqual([
+      '| 6               | 8             | 2            | FULL               | 1     |',
+      '| 6               | 8             | 2            | CUDAGraphMode.FULL | 1     |',
+    ]);
+    expect(rowsOf('PIECEWISE', 1_234_567)).toEqual([
+      '| 6               | 8             | 2            | FULL         | 1234567 |',
+      '| 6               | 8             | 2            | PIECEWISE    | 1234567 |',
+    ]);
+    expect(rowsOf('PIECEWISE', 1)).toEqual(narrow);
+  });
+
+  it('stays right where there were more kinds than rows are kept of', () => {
+    for (let first = 0; first < 5000; first += 20) {
+      const observed = observedBy((accumulator) => {
+        for (let kind = first; kind < first + 20; kind += 1) run(accumulator, 1, kind, 9999, 'FULL');
+      });
+      const row = cudagraphTable(intervalOf({ observed }))!.text.split('\n')[4];
+      expect(row).toBe(
+        `| ${String(first).padEnd(15)} | 9999          | ${String(9999 - first).padEnd(12)} | FULL         | 1     |`,
+      );
+    }
+  });
+
   it('is left out where no run was told of', () => {
     expect(cudagraphTable(intervalOf({ promptTokens: 5 }))).toBeUndefined();
   });

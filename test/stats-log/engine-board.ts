@@ -11,6 +11,8 @@ import { NOTHING_DONE } from './intervals.ts';
 export class BoardEngine implements WatchedEngine {
   readonly index: number;
   readonly accumulators: Set<IntervalAccumulator> = new Set();
+  /** Whether it can't be read. */
+  isBroken = false;
   #stats: EngineStats = NOTHING_DONE;
 
   constructor(index: number) {
@@ -35,6 +37,7 @@ export class BoardEngine implements WatchedEngine {
   }
 
   readStats(): EngineStats {
+    if (this.isBroken) throw new Error('no numbers');
     return this.#stats;
   }
 
@@ -57,8 +60,11 @@ export class EngineBoard implements StatsSource {
   engine(index: number): BoardEngine {
     const known = this.#engines.get(index);
     if (known !== undefined) return known;
-    const engine = new BoardEngine(index);
-    this.#engines.set(index, engine);
+    return this.addEngine(new BoardEngine(index));
+  }
+
+  addEngine(engine: BoardEngine): BoardEngine {
+    this.#engines.set(engine.index, engine);
     for (const watcher of this.watchers) watcher.engineAdded(engine);
     return engine;
   }

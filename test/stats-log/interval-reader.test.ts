@@ -59,19 +59,30 @@ function add(sums: Record<keyof EngineCounters, number>, interval: EngineInterva
   for (const name of COUNTERS) sums[name] += interval[name];
 }
 
+function startReader(engine: WatchedEngine): IntervalReader {
+  const reader = new IntervalReader(engine);
+  reader.read();
+  return reader;
+}
+
+function takeFrom(reader: IntervalReader): EngineInterval {
+  reader.read();
+  return reader.take()!;
+}
+
 /** What all intervals of two logs add up to, and what a scrape says at the end. */
 async function sumsOf(steps: readonly { amount: number | bigint; first: boolean; second: boolean }[]) {
   const service = startService();
   const engine = watchedEngine(service);
-  const readers = [new IntervalReader(engine), new IntervalReader(engine)] as const;
+  const readers = [startReader(engine), startReader(engine)] as const;
   const sums = readers.map(() => Object.fromEntries(COUNTERS.map((name) => [name, 0]))) as Record<
     keyof EngineCounters,
     number
   >[];
   for (const { amount, first, second } of [...steps, { amount: 1, first: true, second: true }]) {
     work(service, amount);
-    if (first) add(sums[0]!, readers[0].take());
-    if (second) add(sums[1]!, readers[1].take());
+    if (first) add(sums[0]!, takeFrom(readers[0]));
+    if (second) add(sums[1]!, takeFrom(readers[1]));
   }
   const reading = await service.read();
   const scraped = COUNTERS.map((name): [string, number] => [name, reading.value(...SERIES[name])]);
@@ -123,10 +134,10 @@ describe('the sum over all intervals of an instrumentation', () => {
 describe('one interval', () => {
   it('is exact up to 2 ** 53, and from then on in steps of the doubles that counters are read as', () => {
     const service = startService();
-    const reader = new IntervalReader(watchedEngine(service));
+    const reader = startReader(watchedEngine(service));
     const takeAfter = (flops: bigint): number => {
       service.engine.recordSchedulerStats({ perf_stats: { num_flops_per_gpu: flops } });
-      return reader.take().flopsPerGpu;
+      return takeFrom(reader).flopsPerGpu;
     };
     expect([2n ** 53n - 3n, 1n, 2n].map(takeAfter)).toEqual([2 ** 53 - 3, 1, 2]);
     // Doubles are two apart here. No single one is lost for good.
@@ -138,10 +149,10 @@ describe('one interval', () => {
   it('begins when the log does, and ends for what is observed when the log closes', () => {
     const service = startService();
     work(service, 5);
-    const reader = new IntervalReader(watchedEngine(service));
-    expect(COUNTERS.map((name) => reader.take()[name])).toEqual(COUNTERS.map(() => 0));
+    const reader = startReader(watchedEngine(service));
+    expect(COUNTERS.map((name) => takeFrom(reader)[name])).toEqual(COUNTERS.map(() => 0));
     reader.close();
     service.engine.recordSchedulerStats({ spec_decoding_stats: { num_drafts: 1 } });
-    expect(reader.take().observed.specDecode).toBeUndefined();
+    expect(takeFrom(reader).observed.specDecode).toBeUndefined();
   });
 });

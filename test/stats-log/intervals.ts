@@ -1,22 +1,11 @@
 import { IntervalAccumulator, type ObservedInterval } from '../../src/engine/interval-accumulator.ts';
-import type { EngineInterval } from '../../src/stats-log/engine-interval.ts';
+import { NO_COUNTERS, type EngineInterval } from '../../src/stats-log/engine-interval.ts';
 import type { EngineStats } from '../../src/engine/stats-source.ts';
 import type { LineContent, StatsAttributes } from '../../src/stats-log/stats-line.ts';
 
 /** An engine that has done nothing. */
 export const NOTHING_DONE: EngineStats = {
-  promptTokens: 0,
-  generationTokens: 0,
-  preemptions: 0,
-  prefixCacheQueries: 0,
-  prefixCacheHits: 0,
-  externalPrefixCacheQueries: 0,
-  externalPrefixCacheHits: 0,
-  mmCacheQueries: 0,
-  mmCacheHits: 0,
-  flopsPerGpu: 0,
-  readBytesPerGpu: 0,
-  writeBytesPerGpu: 0,
+  ...NO_COUNTERS,
   running: 0,
   waiting: 0,
   deferred: 0,

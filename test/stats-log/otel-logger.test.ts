@@ -44,6 +44,8 @@ describe('the stats log as OpenTelemetry log records', () => {
     expect(main!.attributes).toEqual({
       'vllm.stats.engine': 4,
       'vllm.stats.interval_seconds': 10,
+      'vllm.stats.prompt_tokens': 15,
+      'vllm.stats.generation_tokens': 0,
       'vllm.stats.prompt_throughput': 1.5,
       'vllm.stats.generation_throughput': 0,
       'vllm.stats.running': 2,

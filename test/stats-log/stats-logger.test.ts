@@ -1,7 +1,8 @@
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { context, createContextKey } from '@opentelemetry/api';
-import { array, assert, constantFrom, integer, property, record } from 'fast-check';
+import { array, assert, boolean, constant, constantFrom, integer, oneof, property, record } from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { IntervalAccumulator } from '../../src/engine/interval-accumulator.ts';
 import { StatsLogger } from '../../src/stats-log/stats-logger.ts';
 import type { StatsLoggerOptions } from '../../src/stats-log/stats-logger-options.ts';
 import { captureDiag } from '../support/captured-diag.ts';
@@ -15,6 +16,9 @@ function withRates(prompt: string, generation: string): string {
 }
 
 const IDLE = withRates('0.0', '0.0');
+
+/** What is written where it is not known how long the interval was. */
+const UNTIMED = withRates('nan', 'nan');
 
 /** A log that a test prints by hand, with a clock that it moves. */
 function startLog(board: EngineBoard, options: Partial<StatsLoggerOptions> = {}) {
@@ -137,6 +141,20 @@ describe('the timer of a stats log', () => {
     log.stop();
   });
 
+  it.each([
+    ['a number', 7],
+    ['an object that can only be cleared', {}],
+  ])('may be %s', (_, timer) => {
+    const cleared: unknown[] = [];
+    vi.stubGlobal('setInterval', () => timer);
+    vi.stubGlobal('clearInterval', (given: unknown) => cleared.push(given));
+    onTestFinished(() => {
+      vi.unstubAllGlobals();
+    });
+    new StatsLogger(new EngineBoard(), { logger: console }).stop();
+    expect(cleared).toEqual([timer]);
+  });
+
   it('has a Context of its own, whichever request made the log', async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     onTestFinished(() => context.disable());
@@ -187,6 +205,65 @@ describe('stop()', () => {
     after(10);
     log.stop();
     expect([lines.take(), warnings]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['stands where it stood at the last line', 0, []],
+    ['went back', -3, ['the monotonic clock went back: 60 s, then 57 s (said once)']],
+    ['tells no time', NaN, ['the monotonic clock tells no time: NaN (said once)']],
+  ])('prints without rates what came since where the clock %s', (_, seconds, reports) => {
+    const warnings = captureDiag();
+    const board = new EngineBoard(0);
+    const { log, clock, lines, after } = startLog(board);
+    after(10);
+    board.engine(0).count({ generationTokens: 9 });
+    board.engine(0).observe((a) => a.observeSpecDecode({ num_drafts: 2, num_draft_tokens: 4 }));
+    clock.monotonic += seconds;
+    log.stop();
+    expect(lines.take()).toEqual([
+      `info: ${UNTIMED}`,
+      'info: SpecDecoding metrics: Mean acceptance length: 1.00, Accepted throughput: nan tokens/s, Drafted throughput: nan tokens/s, Accepted: 0 tokens, Drafted: 4 tokens, Avg Draft acceptance rate: 0.0%',
+    ]);
+    expect(
+      warnings.map((warning) => warning.slice('opentelemetry-instrumentation-vllm: stats log: '.length)),
+    ).toEqual(reports);
+  });
+
+  it('prints what can be read where an engine cannot be', () => {
+    captureDiag();
+    const board = new EngineBoard(0, 1);
+    const { log, clock, lines } = startLog(board);
+    board.engine(0).count({ generationTokens: 9 });
+    board.engine(1).isBroken = true;
+    clock.monotonic += 3;
+    log.stop();
+    expect(lines.take()).toEqual([`info: ${withRates('0.0', '3.0')}`]);
+    expect(board.engine(1).accumulators.size).toBe(0);
+  });
+
+  it('lets go of every engine where one does not let go', () => {
+    const warnings = captureDiag();
+    const board = new EngineBoard(0, 1);
+    const attach = board.engine(0).attach.bind(board.engine(0));
+    board.removeEngine(0);
+    const stubborn = new EngineBoard();
+    const { log } = startLog(stubborn);
+    stubborn.addEngine(
+      Object.assign(board.engine(0), {
+        attach: (accumulator: IntervalAccumulator) => {
+          attach(accumulator);
+          return () => {
+            throw new Error('stuck');
+          };
+        },
+      }),
+    );
+    stubborn.engine(1);
+    log.stop();
+    expect([stubborn.watchers.size, stubborn.engine(1).accumulators.size]).toEqual([0, 0]);
+    expect(warnings).toEqual([
+      'opentelemetry-instrumentation-vllm: stats log: an engine could not be read: stuck (said once)',
+    ]);
   });
 
   it('prints only the engines that saw anything, where lines are per engine', () => {
@@ -334,6 +411,16 @@ describe('engines that come and go between ticks', () => {
     expect(after(10)).toEqual([`info: ${left}`]);
   });
 
+  it('are among those that a line is on to the line after their end', () => {
+    const board = new EngineBoard(0, 1, 2);
+    const lines = new RecordedLines();
+    const { after } = startLog(board, { logger: lines.asRecords() });
+    board.removeEngine(2);
+    after(10);
+    after(10);
+    expect(lines.records.map(({ attributes }) => attributes['vllm.stats.engines'])).toEqual([3, 2]);
+  });
+
   it('count where they came and went in the same interval', () => {
     const board = new EngineBoard(0);
     const { after } = startLog(board);
@@ -401,47 +488,49 @@ describe('the sum over all intervals', () => {
     engine: integer({ min: 0, max: 3 }),
     act: constantFrom('work', 'log', 'remove'),
     amount: integer({ min: 0, max: 1000 }),
-    seconds: integer({ min: 1, max: 30 }),
+    seconds: oneof(integer({ min: -30, max: 30 }), constant(NaN)),
+    fails: boolean(),
   });
 
-  it.each([false, true])('equals what the engines did, per engine: %s', (perEngine) => {
-    assert(
-      property(array(step, { maxLength: 60 }), (steps) => {
-        const board = new EngineBoard(0, 1);
-        const lines = new RecordedLines();
-        const clock = new ManualClock();
-        const log = new StatsLogger(board, { logger: lines.asRecords(), clock, perEngine });
-        let done = 0;
-        for (const { act, engine, amount, seconds } of steps) {
-          clock.monotonic += seconds;
-          if (act === 'log') log.log();
-          else if (act === 'remove') board.removeEngine(engine);
-          else {
-            done += amount;
-            board.engine(engine).count({ generationTokens: amount, preemptions: amount });
-            board
-              .engine(engine)
-              .observe((a) => a.observeSpecDecode({ num_drafts: 1, num_draft_tokens: amount }));
+  it.each([false, true])(
+    'equals what the engines did, whatever clock and engines do, per engine: %s',
+    (perEngine) => {
+      captureDiag();
+      assert(
+        property(array(step, { maxLength: 60 }), (steps) => {
+          const board = new EngineBoard(0, 1);
+          const lines = new RecordedLines();
+          const clock = new ManualClock();
+          const log = new StatsLogger(board, { logger: lines.asRecords(), clock, perEngine });
+          let done = 0;
+          let time = clock.monotonic;
+          for (const { act, engine, amount, seconds, fails } of steps) {
+            if (!Number.isNaN(seconds)) time += seconds;
+            clock.monotonic = Number.isNaN(seconds) ? NaN : time;
+            board.engine(0).isBroken = fails && act === 'log';
+            if (act === 'log') log.log();
+            else if (act === 'remove') board.removeEngine(engine);
+            else {
+              done += amount;
+              board.engine(engine).count({ generationTokens: amount, preemptions: amount });
+              board
+                .engine(engine)
+                .observe((a) => a.observeSpecDecode({ num_drafts: 1, num_draft_tokens: amount }));
+            }
           }
-        }
-        clock.monotonic += 1;
-        log.stop();
-        const sumOf = (kind: string, number: (attributes: Record<string, number>) => number): number =>
-          lines.records
-            .filter((line) => line.kind === kind)
-            .reduce((sum, { attributes }) => sum + number(attributes as Record<string, number>), 0);
-        expect(
-          sumOf(
-            'throughput',
-            (numbers) =>
-              numbers['vllm.stats.generation_throughput']! * numbers['vllm.stats.interval_seconds']!,
-          ),
-        ).toBeCloseTo(done);
-        expect(sumOf('throughput', (numbers) => numbers['vllm.stats.preemptions']!)).toBe(done);
-        expect(sumOf('spec_decode', (numbers) => numbers['vllm.stats.drafted_tokens']!)).toBe(done);
-      }),
-    );
-  });
+          board.engine(0).isBroken = false;
+          log.stop();
+          const sumOf = (kind: string, number: (attributes: Record<string, number>) => number): number =>
+            lines.records
+              .filter((line) => line.kind === kind)
+              .reduce((sum, { attributes }) => sum + number(attributes as Record<string, number>), 0);
+          expect(sumOf('throughput', (numbers) => numbers['vllm.stats.generation_tokens']!)).toBe(done);
+          expect(sumOf('throughput', (numbers) => numbers['vllm.stats.preemptions']!)).toBe(done);
+          expect(sumOf('spec_decode', (numbers) => numbers['vllm.stats.drafted_tokens']!)).toBe(done);
+        }),
+      );
+    },
+  );
 });
 
 describe('a clock that', () => {
@@ -454,19 +543,92 @@ describe('a clock that', () => {
     board.engine(0).count({ promptTokens: 10 });
     expect(after(10)).toEqual([`info: ${withRates('2.0', '0.0')}`]);
     expect(warnings).toEqual([
-      'opentelemetry-instrumentation-vllm: stats log: the monotonic clock does not go forward: 50 s, then 50 s (said once)',
+      'opentelemetry-instrumentation-vllm: stats log: the monotonic clock stands still: 50 s, then 50 s (said once)',
     ]);
   });
 
-  it('goes back gives no line on a time that is not known, and then right ones', () => {
+  it('goes back gives a line without rates, and then right ones', () => {
     const warnings = captureDiag();
     const board = new EngineBoard(0);
     const { after } = startLog(board);
-    board.engine(0).count({ promptTokens: 10 });
-    expect(after(-1000)).toEqual([]);
+    board.engine(0).count({ promptTokens: 10, preemptions: 3 });
+    board.engine(0).set({ running: 2 });
+    const running = UNTIMED.replace('Running: 0', 'Running: 2').replace('GPU', 'Preemptions: 3, GPU');
+    expect(after(-1000)).toEqual([`info: ${running}`]);
+    board.engine(0).set({ running: 0 });
     board.engine(0).count({ promptTokens: 20 });
     expect(after(10)).toEqual([`info: ${withRates('2.0', '0.0')}`]);
-    expect(warnings).toHaveLength(1);
+    expect(warnings).toEqual([
+      'opentelemetry-instrumentation-vllm: stats log: the monotonic clock went back: 50 s, then -950 s (said once)',
+    ]);
+  });
+
+  it('goes back leaves rates out of the attributes, and what was counted in them', () => {
+    captureDiag();
+    const board = new EngineBoard(0);
+    const lines = new RecordedLines();
+    const { after } = startLog(board, { logger: lines.asRecords() });
+    board.engine(0).count({ promptTokens: 10, generationTokens: 4, flopsPerGpu: 5 });
+    board
+      .engine(0)
+      .observe((a) => a.observeSpecDecode({ num_drafts: 2, num_draft_tokens: 4, num_accepted_tokens: 3 }));
+    after(-1);
+    expect(lines.records.map(({ kind, attributes }) => [kind, attributes])).toEqual([
+      [
+        'throughput',
+        {
+          'vllm.stats.engines': 1,
+          'vllm.stats.prompt_tokens': 10,
+          'vllm.stats.generation_tokens': 4,
+          'vllm.stats.running': 0,
+          'vllm.stats.waiting': 0,
+          'vllm.stats.deferred': 0,
+          'vllm.stats.preemptions': 0,
+          'vllm.stats.kv_cache_usage': 0,
+        },
+      ],
+      [
+        'spec_decode',
+        {
+          'vllm.stats.engines': 1,
+          'vllm.stats.mean_acceptance_length': 2.5,
+          'vllm.stats.accepted_tokens': 3,
+          'vllm.stats.drafted_tokens': 4,
+          'vllm.stats.draft_acceptance_rate': 0.75,
+        },
+      ],
+      ['mfu', { 'vllm.stats.engines': 1 }],
+    ]);
+  });
+
+  it('goes back, stands still and tells no time is reported for each of these', () => {
+    const warnings = captureDiag();
+    const { after } = startLog(new EngineBoard(0));
+    for (const seconds of [-1, -1, 0, 0, NaN, NaN]) after(seconds);
+    expect(
+      warnings.map((warning) => warning.slice('opentelemetry-instrumentation-vllm: stats log: '.length)),
+    ).toEqual([
+      'the monotonic clock went back: 50 s, then 49 s (said once)',
+      'the monotonic clock stands still: 48 s, then 48 s (said once)',
+      'the monotonic clock tells no time: NaN (said once)',
+    ]);
+  });
+
+  it('goes back, stands still or fails costs no line its level', () => {
+    captureDiag();
+    const board = new EngineBoard(0);
+    const { after, clock, log, lines } = startLog(board);
+    board.engine(0).count({ promptTokens: 10 });
+    expect(after(10)).toEqual([`info: ${withRates('1.0', '0.0')}`]);
+    after(0);
+    clock.monotonic = NaN;
+    log.log();
+    clock.monotonic = 70;
+    log.log();
+    expect(lines.take()).toEqual([`info: ${IDLE}`]);
+    board.engine(0).count({ promptTokens: 10 });
+    expect(after(-5)).toEqual([`info: ${UNTIMED}`]);
+    expect(after(10)).toEqual([`info: ${IDLE}`]);
   });
 
   it('jumps ahead makes a long interval', () => {
@@ -500,18 +662,23 @@ describe('a clock that', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('tells no time at the start gives lines as soon as it does', () => {
-    captureDiag();
+  it('tells no time at the start gives a line without rates as soon as it does, on all there was', () => {
+    const warnings = captureDiag();
     const board = new EngineBoard(0);
     const clock = new ManualClock();
     clock.monotonic = NaN;
     const { log, lines } = startLog(board, { clock });
+    board.engine(0).count({ promptTokens: 10, preemptions: 1 });
+    log.log();
+    expect(lines.take()).toEqual([]);
     clock.monotonic = 5;
     log.log();
+    expect(lines.take()).toEqual([`info: ${UNTIMED.replace('GPU', 'Preemptions: 1, GPU')}`]);
     board.engine(0).count({ promptTokens: 10 });
     clock.monotonic = 15;
     log.log();
     expect(lines.take()).toEqual([`info: ${withRates('1.0', '0.0')}`]);
+    expect(warnings).toHaveLength(1);
   });
 });
 
@@ -542,7 +709,7 @@ describe('a logger that', () => {
     ]);
   });
 
-  it('calls back makes no further line', () => {
+  it('calls log() in the middle of lines makes no further ones', () => {
     const board = new EngineBoard(0);
     const clock = new ManualClock();
     let calls = 0;
@@ -550,47 +717,144 @@ describe('a logger that', () => {
       calls += 1;
       clock.monotonic += 1;
       log.log();
-      if (calls === 2) log.stop();
     };
     const log = new StatsLogger(board, { logger: { info: debug, debug }, clock });
-    for (let round = 0; round < 3; round += 1) {
+    onTestFinished(() => log.stop());
+    clock.monotonic += 10;
+    log.log();
+    expect(calls).toBe(1);
+  });
+
+  it.each([false, true])(
+    'stops the log in the middle of lines gets the rest of them and of the interval first, and then nothing, per engine: %s',
+    (perEngine) => {
+      const board = new EngineBoard(0, 1, 2);
+      const clock = new ManualClock();
+      const lines: string[] = [];
+      const info = (line: string): void => {
+        lines.push(line.replace(/tokens\/s, Running.*/, '…'));
+        if (lines.length > 1) return;
+        board.engine(0).count({ generationTokens: 8 });
+        clock.monotonic += 2;
+        log.stop();
+        lines.push('stopped');
+        board.engine(0).count({ generationTokens: 8 });
+      };
+      const log = new StatsLogger(board, { logger: { info, debug: info }, clock, perEngine });
+      board.engine(0).count({ generationTokens: 20, flopsPerGpu: 1e14 });
+      board.engine(1).count({ generationTokens: 12 });
       clock.monotonic += 10;
       log.log();
-    }
-    expect(calls).toBe(2);
-    expect(board.watchers.size).toBe(0);
+      log.log();
+      const avg = (rate: string): string =>
+        `Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: ${rate} …`;
+      expect(lines).toEqual(
+        perEngine
+          ? [
+              `Engine 000: ${avg('2.0')}`,
+              'Engine 000: MFU: 10.0 TF/s/GPU 0.0 GB/s/GPU',
+              `Engine 000: ${avg('4.0')}`,
+              `Engine 001: ${avg('1.0')}`,
+              'stopped',
+            ]
+          : [avg('3.2'), 'MFU: 3.3 TF/s/GPU 0.0 GB/s/GPU', avg('4.0'), 'stopped'],
+      );
+      expect([board.watchers.size, board.engine(0).accumulators.size]).toEqual([0, 0]);
+    },
+  );
+});
+
+describe('a logger that stops the log in the middle of lines', () => {
+  it('gets the rest of them before stop() returns, also where nothing has happened since', () => {
+    const board = new EngineBoard(0);
+    const clock = new ManualClock();
+    const lines: string[] = [];
+    const info = (line: string): void => {
+      lines.push(line.slice(0, 3));
+      log.stop();
+      lines.push('stopped');
+    };
+    const log = new StatsLogger(board, { logger: { info, debug: info }, clock });
+    board.engine(0).count({ generationTokens: 20, flopsPerGpu: 1e14 });
+    clock.monotonic += 10;
+    log.log();
+    expect(lines).toEqual(['Avg', 'MFU', 'stopped', 'stopped']);
   });
 });
 
 describe('an engine that', () => {
-  it('cannot be read is reported once, costs no other its line, and loses nothing', () => {
+  it('cannot be read is reported once, costs no other its line, and loses nothing: neither counts nor time', () => {
     const warnings = captureDiag();
     const board = new EngineBoard(0, 1);
     const { after } = startLog(board, { perEngine: true });
     const broken = board.engine(1);
-    const { readStats } = broken;
-    broken.readStats = () => {
-      throw new Error('no numbers');
-    };
-    broken.count({ promptTokens: 10 });
+    broken.isBroken = true;
+    broken.count({ promptTokens: 30 });
     expect(after(10)).toEqual([`debug: Engine 000: ${IDLE}`]);
     expect(after(10)).toHaveLength(1);
-    broken.readStats = readStats;
+    broken.isBroken = false;
     expect(after(10)[1]).toBe(`info: Engine 001: ${withRates('1.0', '0.0')}`);
+    broken.count({ promptTokens: 30 });
+    expect(after(10)[1]).toBe(`info: Engine 001: ${withRates('3.0', '0.0')}`);
     expect(warnings).toEqual([
       'opentelemetry-instrumentation-vllm: stats log: an engine could not be read: no numbers (said once)',
     ]);
   });
 
-  it('cannot be read when it comes or goes does not disturb the source', () => {
+  it('cannot be read puts off the line on all engines together, with their counts and the time of them', () => {
+    captureDiag();
+    const board = new EngineBoard(0, 1);
+    const { after } = startLog(board);
+    board.engine(0).count({ promptTokens: 10 });
+    board.engine(1).count({ promptTokens: 20 });
+    board.engine(1).isBroken = true;
+    expect(after(10)).toEqual([]);
+    board.engine(0).count({ promptTokens: 10 });
+    board.engine(1).isBroken = false;
+    expect(after(10)).toEqual([`info: ${withRates('2.0', '0.0')}`]);
+  });
+
+  it.each([false, true])(
+    'cannot be read at first is tried again with each line, per engine: %s',
+    (perEngine) => {
+      captureDiag();
+      const board = new EngineBoard(0);
+      board.engine(0).isBroken = true;
+      board.engine(0).count({ promptTokens: 1000 });
+      const { after } = startLog(board, { perEngine });
+      expect(after(10)).toEqual([]);
+      expect(board.engine(0).accumulators.size).toBe(0);
+      board.engine(0).isBroken = false;
+      const prefix = perEngine ? 'Engine 000: ' : '';
+      expect(after(10)).toEqual([`debug: ${prefix}${IDLE}`]);
+      board.engine(0).count({ promptTokens: 10 });
+      expect(after(10)).toEqual([`info: ${prefix}${withRates('1.0', '0.0')}`]);
+    },
+  );
+
+  it('cannot be read while the clock goes back has a line without rates', () => {
+    captureDiag();
+    const board = new EngineBoard(0);
+    const { after } = startLog(board);
+    board.engine(0).isBroken = true;
+    board.engine(0).count({ promptTokens: 10 });
+    after(10);
+    board.engine(0).isBroken = false;
+    expect(after(-5)).toEqual([`info: ${UNTIMED}`]);
+  });
+
+  it('cannot be read when it goes does not disturb the source, and is let go', () => {
     const warnings = captureDiag();
     const board = new EngineBoard(0);
     const { after } = startLog(board);
-    board.engine(0).readStats = () => {
+    const engine = board.engine(0);
+    engine.observe((a) => a.observeSpecDecode({ num_drafts: 1 }));
+    engine.readStats = () => {
       throw Object.create(null) as Error;
     };
     expect(() => board.removeEngine(0)).not.toThrow();
-    expect(after(10)).toEqual([`debug: ${IDLE}`]);
+    expect(engine.accumulators.size).toBe(0);
+    expect(after(10)).toEqual([`debug: ${IDLE}`, expect.stringContaining('Mean acceptance length: 1.00')]);
     expect(warnings).toEqual([
       'opentelemetry-instrumentation-vllm: stats log: an engine could not be read: object (said once)',
     ]);

@@ -93,6 +93,8 @@ describe('the numbers of the main line', () => {
     expect(whole(throughputLine(interval, 10, style))).toMatchObject({
       kind: 'throughput',
       attributes: {
+        'vllm.stats.prompt_tokens': 12_345,
+        'vllm.stats.generation_tokens': 678,
         'vllm.stats.prompt_throughput': 1234.5,
         'vllm.stats.generation_throughput': 67.8,
         'vllm.stats.running': 12,
