@@ -41,6 +41,12 @@ export interface VllmInstrumentationOptions {
    * of its clock apart, which is this instrumentation's. Default: no log.
    */
   readonly statsLog?: StatsLoggerOptions | undefined;
+  /**
+   * Whether histograms keep, for each bucket, the last sample of a request whose span is sampled, for
+   * `VllmPrometheusExporter` to write in OpenMetrics: with any MeterProvider, and at most about 250 bytes for each bucket.
+   * Default true.
+   */
+  readonly exemplars?: boolean | undefined;
   /** The clocks to use where a caller gives no time. Default: those of this process. */
   readonly clock?: Clock | undefined;
 }
@@ -55,6 +61,7 @@ export interface ResolvedOptions {
   readonly isDiffusion: boolean;
   readonly maxLoras: number | undefined;
   readonly statsLog: StatsLoggerOptions | undefined;
+  readonly exemplars: boolean;
   readonly clock: Clock;
 }
 
@@ -74,6 +81,7 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     isDiffusion = false,
     maxLoras,
     statsLog,
+    exemplars = true,
     clock = SYSTEM_CLOCK,
   } = options;
   requireOption(
@@ -82,7 +90,7 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     modelName,
     isText(modelName),
   );
-  for (const [name, value] of Object.entries({ enabled, trackUnknownRequests, isDiffusion })) {
+  for (const [name, value] of Object.entries({ enabled, trackUnknownRequests, isDiffusion, exemplars })) {
     requireOption(name, 'true or false', value, typeof value === 'boolean');
   }
   requireOption(
@@ -106,6 +114,7 @@ export function resolveOptions(options: VllmInstrumentationOptions): ResolvedOpt
     trackUnknownRequests,
     isDiffusion,
     maxLoras,
+    exemplars,
     statsLog:
       statsLog === undefined ? undefined : resolveStatsLoggerOptions(statsLog, { name: 'statsLog', clock }),
     clock,

@@ -5,8 +5,10 @@ export type Accumulator = Float64Array;
 export interface Aggregation<Value> {
   /** An accumulator of no measurement. */
   create(): Accumulator;
-  /** Records a finite value. Allocates nothing. */
-  record(accumulator: Accumulator, value: number): void;
+  /** Records a finite value so many times, once or more: the outcome is that of as many calls. Allocates nothing. */
+  record(accumulator: Accumulator, value: number, count: number): void;
+  /** The bucket of a value, where there are buckets: each keeps an exemplar. */
+  bucketOf?(value: number): number;
   /** Whether nothing has been recorded. */
   isEmpty(accumulator: Accumulator): boolean;
   /** Adds what was recorded in `from`, which is later and not empty, to `into`. */
@@ -20,7 +22,7 @@ const VALUE = 0;
 const RECORDED = 1;
 
 abstract class NumberAggregation implements Aggregation<number> {
-  abstract record(accumulator: Accumulator, value: number): void;
+  abstract record(accumulator: Accumulator, value: number, count: number): void;
 
   create(): Accumulator {
     return new Float64Array(2);
@@ -31,7 +33,7 @@ abstract class NumberAggregation implements Aggregation<number> {
   }
 
   merge(into: Accumulator, from: Accumulator): void {
-    this.record(into, from[VALUE] as number);
+    this.record(into, from[VALUE] as number, 1);
   }
 
   clear(accumulator: Accumulator): void {
@@ -44,8 +46,8 @@ abstract class NumberAggregation implements Aggregation<number> {
 }
 
 class SumAggregation extends NumberAggregation {
-  record(accumulator: Accumulator, value: number): void {
-    accumulator[VALUE] = (accumulator[VALUE] as number) + value;
+  record(accumulator: Accumulator, value: number, count: number): void {
+    accumulator[VALUE] = addRepeatedly(accumulator[VALUE] as number, value, count);
     accumulator[RECORDED] = 1;
   }
 }
@@ -55,6 +57,13 @@ class LastValueAggregation extends NumberAggregation {
     accumulator[VALUE] = value;
     accumulator[RECORDED] = 1;
   }
+}
+
+/** `sum + value + value …`, rounded after each addition: a product would be rounded once. */
+export function addRepeatedly(sum: number, value: number, count: number): number {
+  let result = sum;
+  for (let added = 0; added < count; added += 1) result += value;
+  return result;
 }
 
 /** Adds up: for counters and up-down counters. */

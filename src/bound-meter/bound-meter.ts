@@ -10,7 +10,7 @@ import type {
   BindableUpDownCounter,
 } from './bindable.ts';
 import type { CallbackRegistry } from './callback-registry.ts';
-import { histogramMetric, numberMetric, type Collection } from './collection.ts';
+import { histogramMetric, numberMetric, type MetricStream } from './collection.ts';
 import { describeInstrument, type Descriptor } from './descriptor.ts';
 import { ExplicitBuckets } from './explicit-buckets.ts';
 import { MeasurementGate, type DropCounts } from './measurement-gate.ts';
@@ -27,6 +27,8 @@ export interface MeterHost {
   readonly cardinalityLimit: number;
   readonly callbacks: CallbackRegistry;
   readonly dropped: DropCounts;
+  /** Whether histograms keep exemplars. */
+  readonly exemplars: boolean;
 }
 
 /** What a new instrument is, its View applied. */
@@ -35,6 +37,7 @@ interface Resolved {
   readonly limit: number;
   readonly gate: MeasurementGate;
   readonly onOverflow: () => void;
+  readonly exemplars: boolean;
 }
 
 /** The instruments of one instrumentation scope. */
@@ -87,10 +90,12 @@ export class BoundMeter implements BindableMeter {
     this.#host.callbacks.removeBatch(callback, observables);
   }
 
-  /** What there is to report; undefined where that is nothing. */
-  collect(collection: Collection): ScopeMetrics | undefined {
-    const metrics = this.#streams.collect(collection);
-    return metrics.length === 0 ? undefined : { scope: this.#scope, metrics };
+  get scope(): ScopeMetrics['scope'] {
+    return this.#scope;
+  }
+
+  get streams(): Iterable<MetricStream> {
+    return this.#streams.all();
   }
 
   #numberStream(
@@ -131,6 +136,7 @@ export class BoundMeter implements BindableMeter {
       descriptor,
       limit,
       gate: new MeasurementGate(descriptor, this.#host.dropped),
+      exemplars: this.#host.exemplars,
       onOverflow: () => {
         if (isWarned) return;
         isWarned = true;

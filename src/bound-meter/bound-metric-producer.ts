@@ -2,6 +2,7 @@ import type {
   AggregationTemporality,
   CollectionResult,
   MetricCollectOptions,
+  MetricData,
   MetricProducer,
   ResourceMetrics,
   ScopeMetrics,
@@ -10,6 +11,7 @@ import type { BoundMeter } from './bound-meter.ts';
 import type { CallbackRegistry } from './callback-registry.ts';
 import type { Registration } from './callback-run.ts';
 import type { InstrumentKind } from './sdk-constants.ts';
+import { TimeSlice } from '../metrics/time-slice.ts';
 import { wallTime } from './wall-time.ts';
 
 /** What a producer reads. */
@@ -66,12 +68,21 @@ export class BoundMetricProducer implements MetricProducer {
         for (const stream of run.registration.streams.values()) unobserved.add(stream);
       }
     }
-    // From here on nothing waits: all of it is of one moment.
-    const collection = { producer, endTime: wallTime(), temporalityOf, unobserved };
+    // What is collected in one slice is of one moment, and each metric in any case.
+    const slice = new TimeSlice();
+    let endTime = wallTime();
     const scopeMetrics: ScopeMetrics[] = [];
-    for (const meter of meters.values()) {
-      const metrics = meter.collect(collection);
-      if (metrics !== undefined) scopeMetrics.push(metrics);
+    for (const { scope, streams } of meters.values()) {
+      const metrics: MetricData[] = [];
+      for (const stream of streams) {
+        if (slice.isOver) {
+          await slice.next();
+          endTime = wallTime();
+        }
+        const metric = stream.collect({ producer, endTime, temporalityOf, unobserved });
+        if (metric !== undefined) metrics.push(metric);
+      }
+      if (metrics.length > 0) scopeMetrics.push({ scope, metrics });
     }
     return { resourceMetrics: { resource: NO_RESOURCE, scopeMetrics }, errors };
   }

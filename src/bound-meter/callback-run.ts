@@ -10,10 +10,16 @@ export interface Registration {
   readonly call: (result: BatchObservableResult) => void | Promise<void>;
 }
 
-interface Observation {
+class Observation {
   readonly stream: ObservableStream;
   readonly series: ObservedSeries;
   readonly value: number;
+
+  constructor(stream: ObservableStream, series: ObservedSeries, value: number) {
+    this.stream = stream;
+    this.series = series;
+    this.value = value;
+  }
 }
 
 /** One call of one callback for one collection. What it observes counts only if it succeeds. */
@@ -76,6 +82,6 @@ export class CallbackRun {
     if (stream === undefined || !this.isPending) return;
     const admitted = stream.gate.passes(value) ? value : stream.gate.salvage(value);
     if (admitted === undefined) return;
-    this.#observations.push({ stream, series: stream.resolve(this.#producer, attributes), value: admitted });
+    this.#observations.push(new Observation(stream, stream.resolve(this.#producer, attributes), admitted));
   }
 }

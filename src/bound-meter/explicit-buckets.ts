@@ -1,5 +1,6 @@
 import type { Histogram } from '@opentelemetry/sdk-metrics';
-import type { Accumulator, Aggregation } from './aggregation.ts';
+import { addRepeatedly, type Accumulator, type Aggregation } from './aggregation.ts';
+import { EmptyHistogram, MeasuredHistogram } from './point.ts';
 
 /** The specification's default boundaries ("Explicit Bucket Histogram Aggregation" in the metrics SDK). */
 const DEFAULT_BOUNDARIES: readonly number[] = [
@@ -25,18 +26,23 @@ export class ExplicitBuckets implements Aggregation<Histogram> {
     this.#upper = Float64Array.of(...this.boundaries, Number.POSITIVE_INFINITY);
   }
 
-  record(accumulator: Accumulator, value: number): void {
+  bucketOf(value: number): number {
     const upper = this.#upper;
-    const sum = upper.length;
     let bucket = 0;
-    for (let high = sum - 1; high - bucket > MAX_LINEAR;) {
+    for (let high = upper.length - 1; high - bucket > MAX_LINEAR;) {
       const middle = (bucket + high) >>> 1;
       if ((upper[middle] as number) < value) bucket = middle + 1;
       else high = middle;
     }
     while ((upper[bucket] as number) < value) bucket += 1;
-    accumulator[bucket] = (accumulator[bucket] as number) + 1;
-    accumulator[sum] = (accumulator[sum] as number) + value;
+    return bucket;
+  }
+
+  record(accumulator: Accumulator, value: number, count: number): void {
+    const sum = this.#upper.length;
+    const bucket = this.bucketOf(value);
+    accumulator[bucket] = (accumulator[bucket] as number) + count;
+    accumulator[sum] = addRepeatedly(accumulator[sum] as number, value, count);
     if (value < (accumulator[sum + 1] as number)) accumulator[sum + 1] = value;
     if (value > (accumulator[sum + 2] as number)) accumulator[sum + 2] = value;
   }
@@ -68,14 +74,18 @@ export class ExplicitBuckets implements Aggregation<Histogram> {
   }
 
   value(accumulator: Accumulator): Histogram {
-    const buckets = this.#upper.length;
-    const counts = Array.from(accumulator.subarray(0, buckets));
-    const value: Histogram = {
-      buckets: { boundaries: this.boundaries, counts },
-      count: counts.reduce((total, count) => total + count, 0),
-      sum: accumulator[buckets] as number,
-    };
-    if (this.isEmpty(accumulator)) return value;
-    return { ...value, min: accumulator[buckets + 1] as number, max: accumulator[buckets + 2] as number };
+    const length = this.#upper.length;
+    const counts: number[] = [];
+    let count = 0;
+    for (let bucket = 0; bucket < length; bucket += 1) {
+      const recorded = accumulator[bucket] as number;
+      counts.push(recorded);
+      count += recorded;
+    }
+    const sum = accumulator[length] as number;
+    if (this.isEmpty(accumulator)) return new EmptyHistogram(this.boundaries, counts, count, sum);
+    const min = accumulator[length + 1] as number;
+    const max = accumulator[length + 2] as number;
+    return new MeasuredHistogram(this.boundaries, counts, count, sum, min, max);
   }
 }

@@ -46,17 +46,21 @@ export class MeasurementGate {
     );
   }
 
-  /** What is left of a measurement that does not pass: its whole part for `ValueType.INT`, or nothing. */
-  salvage(value: unknown): number | undefined {
-    if (typeof value !== 'number') return this.#drop('notNumber', value);
-    if (!Number.isFinite(value)) return this.#drop('notFinite', value);
-    if (value < this.#lowest) return this.#drop('negative', value);
+  /**
+   * What is left of a measurement that does not pass: its whole part for `ValueType.INT`, or nothing.
+   *
+   * @param count - How many equal ones there are. Default: 1.
+   */
+  salvage(value: unknown, count = 1): number | undefined {
+    if (typeof value !== 'number') return this.#drop('notNumber', value, count);
+    if (!Number.isFinite(value)) return this.#drop('notFinite', value, count);
+    if (value < this.#lowest) return this.#drop('negative', value, count);
     this.#warnOnce('fraction', `${value} is cut to a whole number, as its value type is INT`);
     return Math.trunc(value);
   }
 
-  #drop(reason: DropReason, value: unknown): undefined {
-    this.#dropped[reason] += 1;
+  #drop(reason: DropReason, value: unknown, count: number): undefined {
+    this.#dropped[reason] += count;
     this.#warnOnce(
       reason,
       `${typeof value === 'symbol' ? 'a symbol' : String(value)} is dropped (${reason})`,

@@ -3,6 +3,7 @@ import type { DataPoint, MetricData } from '@opentelemetry/sdk-metrics';
 import { numberMetric, type Collection, type MetricStream } from './collection.ts';
 import type { Descriptor } from './descriptor.ts';
 import type { MeasurementGate } from './measurement-gate.ts';
+import { Point } from './point.ts';
 import { TEMPORALITY, isGauge, isMonotonic } from './sdk-constants.ts';
 import { SeriesTable, type Attributed } from './series-table.ts';
 import { wallTime } from './wall-time.ts';
@@ -84,7 +85,7 @@ export class ObservableStream implements MetricStream {
           temporality === TEMPORALITY.cumulative,
         );
         const startTime = temporality === TEMPORALITY.cumulative ? series.startTime : reading.collectedAt;
-        points.push({ attributes: series.attributes, startTime, endTime, value });
+        points.push(new Point(series.attributes, startTime, endTime, value));
       } else if (!unobserved.has(this) || series.reported === undefined) {
         // Not observed by callbacks that succeeded: it has ended. After one that failed it may only be missed.
         reading.series.delete(series);

@@ -22,6 +22,8 @@ export class SeriesTable<Series extends Attributed> {
   readonly #create: (attributes: Attributes) => Series;
   readonly #onOverflow: () => void;
   readonly #byAttributes = new AttributeMap<Series>();
+  /** By the very object, where it is one that cannot change: most callbacks have such, and pass it every time. */
+  readonly #byObject = new WeakMap<Attributes, Series>();
   readonly #all = new Set<Series>();
   #overflow: Series | undefined;
 
@@ -48,14 +50,12 @@ export class SeriesTable<Series extends Attributed> {
    */
   resolve(given: Attributes | undefined): Series {
     const attributes = given ?? NONE;
-    const found = this.#byAttributes.get(attributes);
-    if (found !== undefined) return found;
-    if (!isOverflowSet(attributes)) {
-      const others = this.#overflow === undefined ? 0 : 1;
-      if (this.#all.size - others < this.#limit) return this.#add(snapshot(attributes));
-      this.#onOverflow();
-    }
-    return (this.#overflow ??= this.#add(OVERFLOW));
+    const known = this.#byObject.get(attributes);
+    if (known !== undefined && this.#all.has(known)) return known;
+    const series = this.#byAttributes.get(attributes) ?? this.#added(attributes);
+    if (series === undefined) return (this.#overflow ??= this.#add(OVERFLOW));
+    if (isFixed(attributes)) this.#byObject.set(attributes, series);
+    return series;
   }
 
   isOverflow(series: Series): boolean {
@@ -68,6 +68,15 @@ export class SeriesTable<Series extends Attributed> {
     if (series === this.#overflow) this.#overflow = undefined;
   }
 
+  /** A new series of these attributes, where it fits. */
+  #added(attributes: Attributes): Series | undefined {
+    if (isOverflowSet(attributes)) return undefined;
+    const others = this.#overflow === undefined ? 0 : 1;
+    if (this.#all.size - others < this.#limit) return this.#add(snapshot(attributes));
+    this.#onOverflow();
+    return undefined;
+  }
+
   #add(attributes: Attributes): Series {
     const series = this.#create(attributes);
     this.#byAttributes.set(attributes, series);
@@ -78,6 +87,14 @@ export class SeriesTable<Series extends Attributed> {
 
 function isOverflowSet(attributes: Attributes): boolean {
   return attributes['otel.metric.overflow'] === true && Object.keys(attributes).length === 1;
+}
+
+/** Whether neither the object nor anything in it can change. */
+function isFixed(attributes: Attributes): boolean {
+  if (!Object.isFrozen(attributes)) return false;
+  // An accessor, whose value may be another one each time, has a descriptor without one.
+  const descriptors = Object.values(Object.getOwnPropertyDescriptors(attributes));
+  return descriptors.every(({ value }) => value !== undefined && typeof value !== 'object');
 }
 
 function snapshot(attributes: Attributes): Attributes {

@@ -1,4 +1,5 @@
 import type { Attributes, HrTime } from '@opentelemetry/api';
+import type { BucketExemplars } from '../metrics/bucket-exemplars.ts';
 import type { Accumulator, Aggregation } from './aggregation.ts';
 import type { Attributed } from './series-table.ts';
 import { wallTime } from './wall-time.ts';
@@ -17,6 +18,8 @@ export class Series<Value> implements Attributed {
   readonly startTime: HrTime = wallTime();
   /** What measurements are recorded into. */
   readonly live: Accumulator;
+  /** From the first measurement in a sampled span on. */
+  exemplars: BucketExemplars | undefined = undefined;
   /** Whether it has been taken out of its stream. */
   isDropped = false;
   readonly #aggregation: Aggregation<Value>;

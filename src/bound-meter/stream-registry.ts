@@ -1,6 +1,5 @@
-import type { MetricData } from '@opentelemetry/sdk-metrics';
 import { warn } from '../metrics/warn.ts';
-import type { Collection, MetricStream } from './collection.ts';
+import type { MetricStream } from './collection.ts';
 import { isIdentical, type Descriptor } from './descriptor.ts';
 
 /**
@@ -28,15 +27,9 @@ export class StreamRegistry {
     return identical as Stream;
   }
 
-  collect(collection: Collection): MetricData[] {
-    const metrics: MetricData[] = [];
-    for (const streams of this.#byName.values()) {
-      for (const stream of streams) {
-        const metric = stream.collect(collection);
-        if (metric !== undefined) metrics.push(metric);
-      }
-    }
-    return metrics;
+  /** Every stream, those that are made meanwhile included. */
+  *all(): Iterable<MetricStream> {
+    for (const streams of this.#byName.values()) yield* streams;
   }
 }
 

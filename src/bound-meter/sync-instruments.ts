@@ -19,8 +19,8 @@ export class AddingInstrument<Value> implements BindableCounter, BindableUpDownC
     this.#stream = stream;
   }
 
-  add(value: number, attributes?: Attributes, _context?: Context): void {
-    this.#stream.record(value, attributes);
+  add(value: number, attributes?: Attributes, context?: Context): void {
+    this.#stream.record(value, attributes, context);
   }
 
   bind(attributes?: Attributes): BoundCounter {
@@ -36,8 +36,8 @@ export class RecordingInstrument<Value> implements BindableHistogram, BindableGa
     this.#stream = stream;
   }
 
-  record(value: number, attributes?: Attributes, _context?: Context): void {
-    this.#stream.record(value, attributes);
+  record(value: number, attributes?: Attributes, context?: Context): void {
+    this.#stream.record(value, attributes, context);
   }
 
   bind(attributes?: Attributes): BoundRecorder {
@@ -60,11 +60,11 @@ abstract class Binding<Value> implements Bound {
     this.#series = undefined;
   }
 
-  /** Records a measurement. No allocation, no look-up, but for the first one after another binding's unbind. */
-  protected take(value: number): void {
+  /** Records measurements. No allocation, no look-up, but for the first one after another binding's unbind. */
+  protected take(value: number, count: number, context: Context | undefined): void {
     const series = this.#series;
     if (series === undefined) return;
-    this.#stream.recordInto(series.isDropped ? this.#rebind(series) : series, value);
+    this.#stream.recordInto(series.isDropped ? this.#rebind(series) : series, value, count, context);
   }
 
   #rebind({ attributes }: Series<Value>): Series<Value> {
@@ -73,15 +73,17 @@ abstract class Binding<Value> implements Bound {
 }
 
 class AddingBinding<Value> extends Binding<Value> implements BoundCounter {
-  add(value: number, _context?: Context): void {
-    this.take(value);
+  add(value: number, context?: Context): void {
+    this.take(value, 1, context);
   }
 }
 
 class RecordingBinding<Value> extends Binding<Value> implements BoundRecorder {
-  // The Context is the measurement's: exemplars ("Bound instruments" in the specification's metrics SDK) are to be
-  // sampled here, and in the calls above.
-  record(value: number, _context?: Context): void {
-    this.take(value);
+  record(value: number, context?: Context): void {
+    this.take(value, 1, context);
+  }
+
+  recordMany(value: number, count: number, context?: Context): void {
+    if (Number.isSafeInteger(count) && count > 0) this.take(value, count, context);
   }
 }

@@ -1,9 +1,12 @@
-import type { Attributes, HrTime } from '@opentelemetry/api';
+import type { Attributes, Context, HrTime } from '@opentelemetry/api';
 import type { AggregationTemporality, DataPoint, MetricData } from '@opentelemetry/sdk-metrics';
+import { BucketExemplars } from '../metrics/bucket-exemplars.ts';
+import { sampledSpan } from '../metrics/sampled-span.ts';
 import type { Aggregation } from './aggregation.ts';
 import type { Collection, MetricStream } from './collection.ts';
 import type { Descriptor } from './descriptor.ts';
 import type { MeasurementGate } from './measurement-gate.ts';
+import { Point } from './point.ts';
 import { TEMPORALITY } from './sdk-constants.ts';
 import { Series } from './series.ts';
 import { SeriesTable } from './series-table.ts';
@@ -17,6 +20,8 @@ export interface SyncStreamOptions<Value> {
   /** How many series there may be beside the overflow. */
   readonly limit: number;
   readonly onOverflow: () => void;
+  /** Whether histograms keep exemplars. */
+  readonly exemplars: boolean;
   readonly toMetric: (
     descriptor: Descriptor,
     temporality: AggregationTemporality,
@@ -30,6 +35,7 @@ export class SyncStream<Value> implements MetricStream {
   readonly #gate: MeasurementGate;
   readonly #toMetric: SyncStreamOptions<Value>['toMetric'];
   readonly #series: SeriesTable<Series<Value>>;
+  readonly #keepsExemplars: boolean;
   readonly #createdAt = wallTime();
   /** When each delta producer collected last. */
   readonly #collectedAt: HrTime[] = [];
@@ -40,6 +46,7 @@ export class SyncStream<Value> implements MetricStream {
     this.#gate = options.gate;
     this.#descriptor = options.descriptor;
     this.#toMetric = options.toMetric;
+    this.#keepsExemplars = options.exemplars && options.aggregation.bucketOf !== undefined;
     this.#series = new SeriesTable(
       options.limit,
       (attributes) => new Series<Value>(attributes, options.aggregation),
@@ -60,16 +67,19 @@ export class SyncStream<Value> implements MetricStream {
     return this.#series.resolve(attributes);
   }
 
-  /** Records into a series what the gate admits. No allocation, no look-up. */
-  recordInto(series: Series<Value>, value: number): void {
-    const admitted = this.#gate.passes(value) ? value : this.#gate.salvage(value);
-    if (admitted !== undefined) this.#aggregation.record(series.live, admitted);
+  /** Records into a series what the gate admits, so many times. No allocation, no look-up. */
+  recordInto(series: Series<Value>, value: number, count: number, context: Context | undefined): void {
+    const admitted = this.#gate.passes(value) ? value : this.#gate.salvage(value, count);
+    if (admitted === undefined) return;
+    this.#aggregation.record(series.live, admitted, count);
+    if (this.#keepsExemplars && context !== undefined) this.#offer(series, admitted, context);
   }
 
   /** Records into the series of these attributes what the gate admits. What is dropped makes no series. */
-  record(value: number, attributes: Attributes | undefined): void {
+  record(value: number, attributes: Attributes | undefined, context: Context | undefined): void {
     const admitted = this.#gate.passes(value) ? value : this.#gate.salvage(value);
-    if (admitted !== undefined) this.#aggregation.record(this.resolve(attributes).live, admitted);
+    if (admitted === undefined) return;
+    this.recordInto(this.resolve(attributes), admitted, 1, context);
   }
 
   /** Drops a series; not the overflow's, as others' measurements are in it. */
@@ -88,11 +98,19 @@ export class SyncStream<Value> implements MetricStream {
     return points.length === 0 ? undefined : this.#toMetric(this.#descriptor, temporality, points);
   }
 
+  /** Keeps a measurement as its bucket's exemplar where it was made in a sampled span. */
+  #offer(series: Series<Value>, value: number, context: Context): void {
+    const span = sampledSpan(context);
+    if (span === undefined) return;
+    const bucket = this.#aggregation.bucketOf?.(value) ?? 0;
+    (series.exemplars ??= new BucketExemplars()).keep(bucket, value, span);
+  }
+
   #cumulativePoints(endTime: HrTime): DataPoint<Value>[] {
     const points: DataPoint<Value>[] = [];
     for (const series of this.#series.all) {
-      const { attributes, startTime } = series;
-      points.push({ attributes, startTime, endTime, value: series.cumulative() });
+      const { attributes, startTime, exemplars } = series;
+      points.push(new Point(attributes, startTime, endTime, series.cumulative(), exemplars));
     }
     return points;
   }
@@ -104,7 +122,8 @@ export class SyncStream<Value> implements MetricStream {
     const points: DataPoint<Value>[] = [];
     for (const series of this.#series.all) {
       const value = series.delta(producer);
-      if (value !== undefined) points.push({ attributes: series.attributes, startTime, endTime, value });
+      if (value === undefined) continue;
+      points.push(new Point(series.attributes, startTime, endTime, value, series.exemplars));
     }
     return points;
   }

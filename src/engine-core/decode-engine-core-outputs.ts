@@ -100,6 +100,6 @@ function decodeOutputs(cursor: MessagePackCursor): readonly EngineCoreOutput[] {
 function decodeIds(cursor: MessagePackCursor): readonly string[] {
   const length = cursor.readArrayLength('finished_requests');
   const ids: string[] = [];
-  for (let index = 0; index < length; index += 1) ids.push(cursor.readString(`finished_requests[${index}]`));
+  for (let index = 0; index < length; index += 1) ids.push(cursor.readId(`finished_requests[${index}]`));
   return ids;
 }

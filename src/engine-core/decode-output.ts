@@ -23,7 +23,7 @@ type Output = Writable<EngineCoreOutput>;
 export function decodeOutput(cursor: MessagePackCursor): EngineCoreOutput {
   const length = cursor.readArrayLength('');
   if (length === 0) throw new EngineCoreDecodeError('', 'must have a request_id');
-  const output: Output = { request_id: cursor.readString('request_id') };
+  const output: Output = { request_id: cursor.readId('request_id') };
   let before = cursor.offset;
   for (let position = 1; position < length; position += 1) {
     const start = cursor.offset;

@@ -1,4 +1,5 @@
 import { EngineCoreDecodeError } from './engine-core-decode-error.ts';
+import { KnownStrings } from './known-strings.ts';
 import {
   describeType,
   FIXED_SIZES,
@@ -12,6 +13,8 @@ import {
 /** How deep the values may nest of which something is made. Engines send five levels. */
 const MAX_DEPTH = 32;
 
+const ids = new KnownStrings();
+
 /**
  * A place in a MessagePack frame: tells what stands there, reads headers, numbers and strings, and passes over
  * everything else without making anything of it. Whole maps are left to the library.
@@ -20,11 +23,13 @@ const MAX_DEPTH = 32;
  */
 export class MessagePackCursor {
   readonly frame: Buffer;
+  readonly #view: DataView;
   /** Offset of the next value. */
   offset = 0;
 
   constructor(frame: Uint8Array) {
     this.frame = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength);
+    this.#view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   }
 
   get atEnd(): boolean {
@@ -54,12 +59,12 @@ export class MessagePackCursor {
     throw new EngineCoreDecodeError(position, `must be an array, is ${describeType(type)}`);
   }
 
-  /** Reads a string. */
-  readString(position: string): string {
+  /** Reads a string that has come before, as a rule: it is then the same one, and nothing is allocated. */
+  readId(position: string): string {
     const end = this.#readStringHeader(position);
     const start = this.offset;
     this.offset = end;
-    return this.frame.toString('utf8', start, end);
+    return ids.read(this.frame, this.#view, start, end);
   }
 
   /** Reads an integer or float; one beyond 2^53 becomes the nearest number. */

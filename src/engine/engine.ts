@@ -34,6 +34,7 @@ export interface EngineSettings {
   readonly drops: Drops;
   readonly clock: Clock;
   readonly spanKind: SpanKind;
+  readonly exemplars: boolean;
   readonly trackUnknownRequests: boolean;
   readonly isDiffusion: boolean;
   readonly lora: LoraRequests;
@@ -234,13 +235,14 @@ function makeHost(
   series: RequestSeries,
   lora: LoraRequests,
 ): RequestHost {
-  const { modelName, drops, clock, spanKind, followProvider } = settings;
+  const { modelName, drops, clock, spanKind, exemplars, followProvider } = settings;
   return {
     index,
     modelName,
     drops,
     clock,
     spanKind,
+    exemplars,
     followProvider,
     series,
     lora,

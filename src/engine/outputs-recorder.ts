@@ -1,4 +1,5 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api';
+import { HistogramRun } from '../metrics/histogram-run.ts';
 import type { HistogramSeries } from '../metrics/histogram-series.ts';
 import type { EngineRequest } from '../request/engine-request.ts';
 import { finishReasonOf } from '../request/finish-reason.ts';
@@ -18,12 +19,17 @@ export class OutputsRecorder {
   readonly #iterationTokens: HistogramSeries;
   readonly #tracksUnknown: boolean;
   readonly #order = new RequestOrder();
+  // All requests of a step that got a token in the one before have the same latency.
+  readonly #latencies: HistogramRun;
+  /** Prompt tokens that were computed for the batch. */
+  #computedTokens = 0;
 
   /** @param tracksUnknown - Whether an output of an id that is not known starts a request. */
   constructor(host: RequestHost, iterationTokens: HistogramSeries, tracksUnknown: boolean) {
     this.#host = host;
     this.#iterationTokens = iterationTokens;
     this.#tracksUnknown = tracksUnknown;
+    this.#latencies = new HistogramRun(host.series.interTokenLatency);
   }
 
   /** @param receivedAt - Wall clock, checked. */
@@ -36,35 +42,53 @@ export class OutputsRecorder {
 
   /** One sample of iteration tokens for a batch that holds any output. */
   #recordBatch(outputs: readonly EngineCoreOutput[], timestamp: number, receivedAt: number): void {
+    const { live, series, drops } = this.#host;
     this.#host.outputsObserved = true;
-    let tokens = 0;
+    // A span processor may well give us another message while this one ends a request.
+    const outerTokens = this.#computedTokens;
+    this.#computedTokens = 0;
+    // One that becomes an orphan in this batch needs no word of it.
+    const hasOrphans = live.orphans.size > 0;
+    let generated = 0;
     for (let position = 0; position < outputs.length; position += 1) {
       try {
-        tokens += this.#recordOutput(outputs[position], timestamp, receivedAt);
+        generated += this.#recordOutput(outputs[position], timestamp, receivedAt, hasOrphans);
       } catch (error) {
-        this.#host.drops.count('malformedMessage', error);
+        drops.count('malformedMessage', error);
       }
     }
     this.#order.turn();
-    this.#iterationTokens.record(tokens, ROOT_CONTEXT);
+    this.#latencies.flush();
+    series.generationTokens.add(generated);
+    this.#iterationTokens.record(this.#computedTokens + generated, ROOT_CONTEXT);
+    this.#computedTokens = outerTokens;
   }
 
-  /** @returns The prompt tokens that were computed for the output, and the tokens it generated. */
-  #recordOutput(output: EngineCoreOutput | undefined, timestamp: number, receivedAt: number): number {
-    if (typeof output !== 'object' || output === null) {
-      this.#host.drops.count('malformedMessage', output, 'an output');
-      return 0;
-    }
-    const id = output.request_id;
-    const request = this.#order.find(id) ?? this.#host.live.get(id) ?? this.#unknown(output, receivedAt);
-    if (request === undefined) return 0;
+  /** @returns The tokens it generated. */
+  #recordOutput(
+    output: EngineCoreOutput | undefined,
+    timestamp: number,
+    receivedAt: number,
+    hasOrphans: boolean,
+  ): number {
+    const request = this.#order.find(output?.request_id) ?? this.#lookUp(output, receivedAt);
+    if (output === undefined || request === undefined) return 0;
     this.#order.add(request);
-    if (this.#host.live.orphans.size > 0) this.#host.live.orphans.touch(request);
+    if (hasOrphans) this.#host.live.orphans.touch(request);
     let tokens = 0;
     try {
       tokens = this.#tokenCount(output.new_token_ids);
       request.countTokens(tokens);
-      tokens += this.#applyOutput(request, output, tokens, timestamp, receivedAt);
+      const { events, num_nans_in_logits: nans, prefill_stats: prefill } = output;
+      if (events !== undefined && events !== null) this.#applyEvents(request, events);
+      if (nans !== undefined && this.#nans(nans) > 0) request.noteCorruption();
+      this.#computedTokens += request.applyTokens(
+        tokens,
+        timestamp,
+        receivedAt,
+        prefill ?? undefined,
+        this.#latencies,
+      );
     } catch (error) {
       // What can't be read of its last output does not keep a request in flight.
       this.#host.drops.count('malformedMessage', error);
@@ -74,25 +98,17 @@ export class OutputsRecorder {
     return tokens;
   }
 
-  /** @returns The prompt tokens that were computed for it. */
-  #applyOutput(
-    request: EngineRequest,
-    output: EngineCoreOutput,
-    generated: number,
-    timestamp: number,
-    receivedAt: number,
-  ): number {
-    const { events, num_nans_in_logits: nans } = output;
-    if (events !== undefined && events !== null) {
-      this.#applyEvents(request, this.#list(events, 'the events of an output'));
+  /** The request of an output, started now where nobody has; undefined where there is to be none. */
+  #lookUp(output: EngineCoreOutput | undefined, receivedAt: number): EngineRequest | undefined {
+    if (typeof output !== 'object' || output === null) {
+      this.#host.drops.count('malformedMessage', output, 'an output');
+      return undefined;
     }
-    if (nans !== undefined && this.#nans(nans) > 0) request.noteCorruption();
-    return request.applyTokens(generated, timestamp, receivedAt, output.prefill_stats ?? undefined);
+    const { request_id: id } = output;
+    return this.#host.live.get(id) ?? this.#unknown(id, output, receivedAt);
   }
 
-  /** A request for an output of an id that no live one has; undefined where there is to be none. */
-  #unknown(output: EngineCoreOutput, receivedAt: number): EngineRequest | undefined {
-    const { request_id: id } = output;
+  #unknown(id: string, output: EngineCoreOutput, receivedAt: number): EngineRequest | undefined {
     const { live, drops } = this.#host;
     if (typeof id !== 'string' || id === '') drops.count('malformedMessage', id, 'the id of an output');
     else if (live.endedLately(id)) drops.count('afterEnd', id, 'an output of request');
@@ -102,7 +118,8 @@ export class OutputsRecorder {
     return undefined;
   }
 
-  #applyEvents(request: EngineRequest, events: readonly EngineCoreEvent[]): void {
+  #applyEvents(request: EngineRequest, given: readonly EngineCoreEvent[]): void {
+    const events = this.#list(given, 'the events of an output');
     for (let position = 0; position < events.length; position += 1) {
       const event = events[position];
       const kind = requestEventOf(event?.type ?? 0);

@@ -37,6 +37,21 @@ export function engineRemoved({ model_name = '', engine = '' }: SeriesAttributes
   if (engines?.size === 0) all.delete(model_name);
 }
 
+/** The engines that are known at one moment, whatever is added or removed later. */
+export class CurrentEngines {
+  readonly #engines: ReadonlyMap<unknown, ReadonlySet<unknown>>;
+
+  constructor() {
+    this.#engines = new Map([...roster()].map(([model, engines]) => [model, new Set(engines.keys())]));
+  }
+
+  /** Whether a series is of one of them, or of none at all. */
+  have({ model_name, engine }: Attributes): boolean {
+    if (model_name === undefined || engine === undefined) return true;
+    return this.#engines.get(String(model_name))?.has(String(engine)) === true;
+  }
+}
+
 /**
  * The points of series whose engine has not been removed; all where none was.
  *
@@ -45,10 +60,7 @@ export function engineRemoved({ model_name = '', engine = '' }: SeriesAttributes
 export function withoutRemovedEngines<Point extends { readonly attributes: Attributes }>(
   points: readonly Point[],
 ): readonly Point[] {
-  const all = roster();
-  const isCurrent = ({ attributes: { model_name, engine } }: Point): boolean =>
-    model_name === undefined ||
-    engine === undefined ||
-    all.get(String(model_name))?.has(String(engine)) === true;
-  return points.every(isCurrent) ? points : points.filter(isCurrent);
+  const current = new CurrentEngines();
+  const isKept = ({ attributes }: Point): boolean => current.have(attributes);
+  return points.every(isKept) ? points : points.filter(isKept);
 }

@@ -7,8 +7,9 @@ import { SCOPE_NAME, SCOPE_VERSION } from './scope.ts';
 import { numberObserverOf, type NumberObserver, type NumberSource } from './number-observer.ts';
 import { CounterSeries } from './counter-series.ts';
 import { GaugeSeries } from './gauge-series.ts';
-import { HistogramSeries } from './histogram-series.ts';
+import { HistogramSeries, type ExemplarSeries } from './histogram-series.ts';
 import type { SeriesAttributes } from './series-attributes.ts';
+import { seriesKey } from './shared-exemplars.ts';
 import { SeriesGroup } from './series-group.ts';
 
 /** The instruments of one provider, and the way back out of it. */
@@ -24,10 +25,10 @@ interface Connection {
  */
 export class SeriesStore implements NumberSource {
   readonly #drops: Drops;
-  readonly #maxModelLen: number | undefined;
   readonly #beforeCollection: () => void;
   readonly #numbers = new Map<string, Set<CounterSeries | GaugeSeries>>();
   readonly #histograms = new Map<string, Set<HistogramSeries>>();
+  readonly #boundaries = new Map<string, readonly number[]>();
   #connection: Connection | undefined;
 
   /**
@@ -37,11 +38,12 @@ export class SeriesStore implements NumberSource {
    */
   constructor(drops: Drops, maxModelLen: number | undefined, beforeCollection: () => void = () => {}) {
     this.#drops = drops;
-    this.#maxModelLen = maxModelLen;
     this.#beforeCollection = beforeCollection;
-    for (const { name, kind } of catalogue) {
-      if (kind === 'histogram') this.#histograms.set(name, new Set());
-      else this.#numbers.set(name, new Set());
+    for (const metric of catalogue) {
+      if (metric.kind === 'histogram') {
+        this.#histograms.set(metric.name, new Set());
+        this.#boundaries.set(metric.name, boundariesFor(metric, maxModelLen));
+      } else this.#numbers.set(metric.name, new Set());
     }
   }
 
@@ -71,7 +73,11 @@ export class SeriesStore implements NumberSource {
 
   /** A new series of a histogram, connected to the current provider. */
   histogram(name: Metric['name'], attributes: SeriesAttributes): HistogramSeries {
-    const series = added(this.#histograms, name, new HistogramSeries(attributes, this.#drops));
+    const exemplars: ExemplarSeries = {
+      key: seriesKey(name, attributes),
+      boundaries: this.#boundaries.get(name) ?? [],
+    };
+    const series = added(this.#histograms, name, new HistogramSeries(attributes, this.#drops, exemplars));
     series.connect(this.#connection?.histograms.get(name));
     return series;
   }
@@ -130,7 +136,7 @@ export class SeriesStore implements NumberSource {
   #createHistogram(meter: Meter, metric: HistogramMetric): Histogram {
     return meter.createHistogram(instrumentName(metric), {
       description: metric.description,
-      advice: { explicitBucketBoundaries: [...boundariesFor(metric, this.#maxModelLen)] },
+      advice: { explicitBucketBoundaries: [...(this.#boundaries.get(metric.name) ?? [])] },
     });
   }
 }

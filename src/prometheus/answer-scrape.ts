@@ -3,6 +3,7 @@ import { withDeadline } from './deadline.ts';
 import { messageOf } from './diagnostics.ts';
 import { contentType } from './exposition-format.ts';
 import type { Exposition } from './exposition.ts';
+import { endInParts } from './end-in-parts.ts';
 import { negotiateFormat, prefersGzip } from './negotiation.ts';
 
 /** Bodies of fewer bytes fit one packet as they are. */
@@ -33,14 +34,18 @@ export async function answerScrape(
     const limitMillis = timeLimit(request, maxMillis);
     const format = negotiateFormat(request.headers.accept);
     const exposition = await withDeadline(expose(limitMillis), limitMillis, 'the collection');
-    const plain = await exposition.plain(format);
-    const isZipped = plain.length >= MIN_GZIP_LENGTH && prefersGzip(request.headers['accept-encoding']);
-    const headers = {
-      'Content-Type': contentType(format),
-      Vary: 'Accept, Accept-Encoding',
-      ...(isZipped && { 'Content-Encoding': 'gzip' }),
-    };
-    respond(response, 200, headers, isZipped ? await exposition.zipped(format) : plain, isHead);
+    await exposition.lend(format, async (plain) => {
+      const isZipped = plain.length >= MIN_GZIP_LENGTH && prefersGzip(request.headers['accept-encoding']);
+      const body = isZipped ? await exposition.zip(format, plain) : plain;
+      const headers = {
+        'Content-Type': contentType(format),
+        Vary: 'Accept, Accept-Encoding',
+        ...(isZipped && { 'Content-Encoding': 'gzip' }),
+      };
+      if (!writeHead(response, 200, headers, body)) return;
+      if (isHead) response.end();
+      else await endInParts(response, body);
+    });
   } catch (error) {
     respond(response, 503, {}, `no metrics: ${messageOf(error)}\n`, isHead);
   }
@@ -51,16 +56,26 @@ export function respond(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string>>,
-  body: string | Buffer,
+  body: string,
   isHead = false,
 ): void {
-  if (response.headersSent) return;
+  if (writeHead(response, status, headers, body)) response.end(isHead ? undefined : body);
+}
+
+/** Writes the head of an answer, unless something else has answered: then false. */
+function writeHead(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): boolean {
+  if (response.headersSent) return false;
   response.writeHead(status, {
     'Content-Type': 'text/plain; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     ...headers,
   });
-  response.end(isHead ? undefined : body);
+  return true;
 }
 
 function timeLimit(request: IncomingMessage, maxMillis: number): number {

@@ -1,16 +1,15 @@
 import {
   AggregationTemporality,
   DataPointType,
-  type DataPoint,
   type MetricData,
   type ResourceMetrics,
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics';
-import { withoutRemovedEngines } from '../metrics/live-engines.ts';
+import { CurrentEngines } from '../metrics/live-engines.ts';
 import { SCOPE_NAME } from '../metrics/scope.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import type { FamilyType } from './family-name.ts';
-import { MetricPoints, type FamilyMember, type MetricFamily } from './metric-family.ts';
+import type { FamilyMember, MetricFamily } from './metric-family.ts';
 import { MetricStream, scopeLabels, type ExposableMetric } from './metric-stream.ts';
 
 interface OpenFamily extends MetricFamily {
@@ -38,12 +37,14 @@ export class FamilyMerger {
   merge(scopes: ResourceMetrics['scopeMetrics'], first: readonly MetricFamily[]): MetricFamily[] {
     const families = new Map<string, OpenFamily>();
     const owners = new Map(first.map(({ name, type }) => [name, identify(name, type)]));
+    // Of one moment, since points are looked at as they are written.
+    const engines = new CurrentEngines();
     for (const { scope, metrics } of scopes) {
+      const isOurs = scope.name === SCOPE_NAME;
       for (const metric of metrics) {
-        const isOurs = scope.name === SCOPE_NAME;
         if (isOurs) this.#checkViews(metric);
         if (this.#isExposable(metric))
-          this.#add(metric, isOurs, this.#streamOf(metric, scope), families, owners);
+          this.#add(metric, isOurs ? engines : undefined, this.#streamOf(metric, scope), families, owners);
       }
     }
     return [...first, ...families.values()];
@@ -51,7 +52,7 @@ export class FamilyMerger {
 
   #add(
     metric: ExposableMetric,
-    isOurs: boolean,
+    engines: CurrentEngines | undefined,
     stream: MetricStream,
     families: Map<string, OpenFamily>,
     owners: Map<string, string>,
@@ -74,15 +75,7 @@ export class FamilyMerger {
     }
     family.help ||= metric.descriptor.description;
     family.unit ||= unit;
-    family.members.push(
-      metric.dataPointType === DataPointType.HISTOGRAM
-        ? new MetricPoints(current(metric.dataPoints, isOurs), (attributes) =>
-            stream.histogramLines(attributes),
-          )
-        : new MetricPoints(current(metric.dataPoints, isOurs), (attributes) =>
-            stream.numberLines(attributes),
-          ),
-    );
+    family.members.push(stream.member(metric, engines));
   }
 
   #streamOf(metric: ExposableMetric, scope: ScopeMetrics['scope']): MetricStream {
@@ -121,10 +114,6 @@ export class FamilyMerger {
       `the metric ${metric.descriptor.name} lacks vLLM's name: the MeterProvider has no Views of this package. Add them: new MeterProvider({ views: [...vllmViews()], readers: [exporter] }), with vllmViews from 'opentelemetry-instrumentation-vllm'`,
     );
   }
-}
-
-function current<Value>(points: readonly DataPoint<Value>[], isOurs: boolean): readonly DataPoint<Value>[] {
-  return isOurs ? withoutRemovedEngines(points) : points;
 }
 
 function identify(name: string, type: FamilyType): string {

@@ -5,10 +5,12 @@ import {
   type MetricData,
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics';
+import type { CurrentEngines } from '../metrics/live-engines.ts';
 import { familyName, type FamilyType } from './family-name.ts';
 import { labelText } from './label-text.ts';
 import { prometheusUnit } from './prometheus-unit.ts';
-import { HistogramLines, NumberLines, type SeriesLines } from './series-lines.ts';
+import { MetricPoints, type FamilyMember } from './metric-family.ts';
+import { HistogramLines, LinesByAttributes, NumberLines } from './series-lines.ts';
 
 /** A metric that the text formats can hold. */
 export type ExposableMetric = Exclude<MetricData, { dataPointType: DataPointType.EXPONENTIAL_HISTOGRAM }>;
@@ -23,9 +25,8 @@ export class MetricStream {
   readonly unit: string;
   /** The names that its sample lines and its TYPE line use: no other family may use them. */
   readonly claims: readonly string[];
-  readonly #extraLabels: Attributes;
-  readonly #numbers = new WeakMap<Attributes, NumberLines>();
-  readonly #histograms = new WeakMap<Attributes, HistogramLines>();
+  readonly #numbers: LinesByAttributes<number>;
+  readonly #histograms: LinesByAttributes<Histogram>;
 
   /** @param extraLabels - Labels that every series gets, over its own of the same name. */
   constructor(metric: ExposableMetric, extraLabels: Attributes) {
@@ -37,7 +38,12 @@ export class MetricStream {
       this.type === 'histogram'
         ? ['', '_bucket', '_sum', '_count'].map((suffix) => this.name + suffix)
         : [this.name];
-    this.#extraLabels = extraLabels;
+    this.#numbers = new LinesByAttributes(
+      (attributes) => new NumberLines(this.name, labelText({ ...attributes, ...extraLabels })),
+    );
+    this.#histograms = new LinesByAttributes(
+      (attributes) => new HistogramLines(this.name, labelText({ ...attributes, ...extraLabels }, 'le'), name),
+    );
   }
 
   /** Whether this is still the shape of a metric with the same descriptor. */
@@ -45,22 +51,15 @@ export class MetricStream {
     return this.type === typeOf(metric);
   }
 
-  numberLines(attributes: Attributes): SeriesLines<number> {
-    let lines = this.#numbers.get(attributes);
-    if (lines === undefined) {
-      lines = new NumberLines(this.name, labelText({ ...attributes, ...this.#extraLabels }));
-      this.#numbers.set(attributes, lines);
-    }
-    return lines;
-  }
-
-  histogramLines(attributes: Attributes): SeriesLines<Histogram> {
-    let lines = this.#histograms.get(attributes);
-    if (lines === undefined) {
-      lines = new HistogramLines(this.name, labelText({ ...attributes, ...this.#extraLabels }, 'le'));
-      this.#histograms.set(attributes, lines);
-    }
-    return lines;
+  /**
+   * The points of a collection.
+   *
+   * @param engines - Points of others are left out; all stay where it is undefined.
+   */
+  member(metric: ExposableMetric, engines: CurrentEngines | undefined): FamilyMember {
+    return metric.dataPointType === DataPointType.HISTOGRAM
+      ? new MetricPoints(metric.dataPoints, this.#histograms, engines)
+      : new MetricPoints(metric.dataPoints, this.#numbers, engines);
   }
 }
 

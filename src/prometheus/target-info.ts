@@ -1,9 +1,9 @@
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { DataPoint, ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { withDeadline } from './deadline.ts';
 import { messageOf, type Diagnostics } from './diagnostics.ts';
 import { labelText } from './label-text.ts';
-import type { MetricFamily } from './metric-family.ts';
-import { sampleHead } from './series-lines.ts';
+import { MetricPoints, type MetricFamily } from './metric-family.ts';
+import { LinesByAttributes, NumberLines } from './series-lines.ts';
 
 type Resource = ResourceMetrics['resource'];
 
@@ -53,7 +53,8 @@ export class TargetInfo {
 function toFamilies({ attributes }: Resource): MetricFamily[] {
   const labels = labelText(attributes);
   if (labels === '') return [];
-  const line = `${sampleHead('target_info', labels)}1.0\n`;
-  const members = [{ size: 1, write: () => line }];
+  const point: DataPoint<number> = { attributes, startTime: [0, 0], endTime: [0, 0], value: 1 };
+  const lines = new LinesByAttributes<number>(() => new NumberLines('target_info', labels));
+  const members = [new MetricPoints([point], lines)];
   return [{ name: 'target_info', type: 'info', help: 'Target metadata', unit: '', members }];
 }

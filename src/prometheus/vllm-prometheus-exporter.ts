@@ -12,6 +12,7 @@ import { Exposition } from './exposition.ts';
 import { FamilyMerger } from './family-merger.ts';
 import { IdleGuard } from './idle-guard.ts';
 import { MetricsServer } from './metrics-server.ts';
+import { SpareWriter } from './spare-writer.ts';
 import { TargetInfo } from './target-info.ts';
 
 /** The part of a collection's time limit that observable callbacks get. */
@@ -65,6 +66,7 @@ export class VllmPrometheusExporter extends MetricReader {
   readonly #targetInfo: TargetInfo | undefined;
   readonly #server: MetricsServer;
   readonly #idleGuard: IdleGuard;
+  readonly #spareWriter = new SpareWriter();
   #collecting: Promise<Exposition> | undefined;
   #collections = 0;
   #failedCollections = 0;
@@ -180,7 +182,7 @@ export class VllmPrometheusExporter extends MetricReader {
     );
     const target = (await this.#targetInfo?.families(resourceMetrics.resource)) ?? [];
     const families = this.#merger.merge(resourceMetrics.scopeMetrics, target);
-    return new Exposition(families, (family) => this.#sayDuplicate(family));
+    return new Exposition(families, this.#spareWriter, (family) => this.#sayDuplicate(family));
   }
 
   #sayProblem(problem: string | undefined): void {

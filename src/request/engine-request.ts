@@ -1,7 +1,6 @@
 import type { HrTime, Span, TimeInput } from '@opentelemetry/api';
 import { isFinishReason, type FinishReason } from './finish-reason.ts';
 import type { LoraPhase } from './lora-requests.ts';
-import type { PrefillStats } from './prefill-stats.ts';
 import type { RequestEvent } from './request-event.ts';
 import type { RequestHost } from './request-host.ts';
 import type { RequestLifecycle } from './request-lifecycle.ts';
@@ -12,8 +11,9 @@ import {
   type RecordTokensOptions,
   type RequestParameters,
 } from './request-options.ts';
-import { RequestSpan, type SpanEndListener } from './request-span.ts';
+import { metricContextOf, spanOfRequest, type RequestSpan } from './request-span.ts';
 import { RequestTracker } from './request-tracker.ts';
+import type { SpanEndListener } from './span-end.ts';
 import { toHrTime, toWallSeconds } from './time-input.ts';
 
 /** How an engine request ended. */
@@ -26,15 +26,11 @@ export interface RequestEnd {
 }
 
 /** One request as the engine knows it, from start to end: its numbers, its span, its place among the live ones. */
-export class EngineRequest implements RequestLifecycle, SpanEndListener {
-  readonly id: string;
-  readonly host: RequestHost;
-  readonly #tracker: RequestTracker;
+export class EngineRequest extends RequestTracker implements RequestLifecycle, SpanEndListener {
   readonly #span: RequestSpan;
   readonly #onChoiceEnd: ((end: RequestEnd) => void) | undefined;
   readonly #loraName: string | undefined;
   #loraPhase: LoraPhase;
-  #ended = false;
   #removeAbortListener: (() => void) | undefined;
 
   /**
@@ -51,31 +47,13 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
     adopted: boolean,
     onChoiceEnd: ((end: RequestEnd) => void) | undefined,
   ) {
-    const { promptTokens, maxTokens, loraName, response } = parameters;
-    this.host = host;
-    this.id = id;
+    const { loraName, response } = parameters;
+    super(host, id, metricContextOf(span, host.drops, host.exemplars), arrivalTime, parameters);
     this.#onChoiceEnd = onChoiceEnd;
-    this.#tracker = new RequestTracker(host.series, host.drops, arrivalTime, promptTokens, maxTokens);
-    this.#span = new RequestSpan(span, !adopted, host.drops, response, this);
+    this.#span = spanOfRequest(span, adopted, host.drops, response, this);
     this.#loraName = loraName;
     if (loraName !== undefined) host.lora.start();
     if (!host.live.add(id, this)) host.drops.count('duplicateRequestId', id);
-  }
-
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  get numPreemptions(): number {
-    return this.#tracker.numPreemptions;
-  }
-
-  get generatedTokens(): number {
-    return this.#tracker.generatedTokens;
-  }
-
-  get promptTokens(): number {
-    return this.#tracker.promptTokens;
   }
 
   get span(): Span | undefined {
@@ -84,7 +62,7 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
 
   /** Takes over what removes the request's abort listener, to be called at its end. */
   releaseAtEnd(removeAbortListener: () => void): void {
-    if (this.#ended) removeAbortListener();
+    if (this.ended) removeAbortListener();
     else this.#removeAbortListener = removeAbortListener;
   }
 
@@ -102,9 +80,9 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
       this.host.drops.count('unknownEvent', event);
       return false;
     }
-    this.#tracker.recordEvent(event, timestamp);
+    this.trackEvent(event, timestamp);
     if (this.#loraName !== undefined) this.#moveLora(event === 'scheduled' ? 'running' : 'waiting');
-    if (event === 'preempted') this.#span.addPreemption(this.#tracker.numPreemptions, timestamp);
+    if (event === 'preempted') this.#span.addPreemption(this.numPreemptions, timestamp);
     return true;
   }
 
@@ -114,48 +92,17 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
       this.host.drops.count('invalidValue', count, 'a number of tokens');
       return false;
     }
-    this.#tracker.countTokens(count);
+    const { series } = this.host;
+    this.countTokens(count);
+    series.generationTokens.add(count);
     this.applyTokens(
       count,
       this.#engineTime(options.timestamp),
       this.#wallTime(options.receivedAt),
       options.prefill ?? undefined,
+      series.interTokenLatency,
     );
     return true;
-  }
-
-  /** Notes that the logits of a step held NaN. */
-  noteCorruption(): void {
-    this.#tracker.noteCorruption();
-  }
-
-  /** Counts the tokens of an output. To be called before its events are applied, and those before its times. */
-  countTokens(count: number): void {
-    this.#tracker.countTokens(count);
-  }
-
-  /**
-   * Applies the times of an output whose tokens and events have been taken. Allocates nothing.
-   *
-   * @param timestamp - Engine-monotonic seconds, checked; NaN where unknown.
-   * @param receivedAt - Wall clock, checked.
-   * @param prefill - Undefined with a first output from an engine of old that cached nothing of the prompt.
-   * @returns The prompt tokens computed for it.
-   */
-  applyTokens(
-    count: number,
-    timestamp: number,
-    receivedAt: number,
-    prefill: PrefillStats | undefined,
-  ): number {
-    if (prefill !== undefined) this.#tracker.notePrefill(prefill);
-    if (count === 0) return 0;
-    return this.#tracker.recordTokensAt(
-      timestamp,
-      receivedAt,
-      prefill ?? this.#wholePrompt(),
-      this.#span.metricContext,
-    );
   }
 
   end(reason: FinishReason, options: EndOptions = {}): boolean {
@@ -173,7 +120,7 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
   }
 
   lost(): void {
-    if (this.#ended) return;
+    if (this.ended) return;
     if (this.host.outputsObserved) this.host.live.orphans.add(this, this.host.clock.wallSeconds());
     else this.end('abort');
   }
@@ -190,10 +137,8 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
 
   /** The one place where a request ends. Everything that may throw is guarded where it is called. */
   #finish(given: FinishReason, receivedAt: number, error: unknown, spanEndTime: HrTime | undefined): boolean {
-    if (this.#ended) return false;
-    this.#ended = true;
+    if (!this.endOnce()) return false;
     const reason = this.#knownReason(given);
-    const tracker = this.#tracker;
     const { live } = this.host;
     if (live.remove(this.id, this)) live.rememberEnded(this.id);
     if (this.#loraName !== undefined) this.#moveLora(undefined);
@@ -201,16 +146,16 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
     this.#removeAbortListener?.();
     this.#removeAbortListener = undefined;
 
-    const latencies = tracker.latencies(receivedAt);
-    tracker.recordEnd(reason, latencies, this.#span.metricContext);
+    const latencies = this.latencies(receivedAt);
+    this.recordSamples(reason, latencies);
     if (this.#onChoiceEnd === undefined) this.#recordUserRequest();
     this.#span.finish(
       {
         reasons: [reason],
         error,
-        promptTokens: tracker.promptTokens,
-        generatedTokens: tracker.generatedTokens,
-        numPreemptions: tracker.numPreemptions,
+        promptTokens: this.promptTokens,
+        generatedTokens: this.generatedTokens,
+        numPreemptions: this.numPreemptions,
         latencies,
       },
       spanEndTime,
@@ -221,14 +166,8 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
 
   #recordUserRequest(): void {
     const { series } = this.host;
-    series.requestParamsN.record(1, this.#span.metricContext);
-    series.requestMaxGenerationTokens.record(this.#tracker.generatedTokens, this.#span.metricContext);
-  }
-
-  /** An engine that says nothing of the prompt with its first token computed all of it. */
-  #wholePrompt(): PrefillStats | undefined {
-    const { prefilling, promptTokens } = this.#tracker;
-    return prefilling ? { num_prompt_tokens: promptTokens, num_computed_tokens: promptTokens } : undefined;
+    series.requestParamsN.record(1, this.context);
+    series.requestMaxGenerationTokens.record(this.generatedTokens, this.context);
   }
 
   #moveLora(to: LoraPhase): void {
@@ -237,8 +176,8 @@ export class EngineRequest implements RequestLifecycle, SpanEndListener {
   }
 
   #accepts(what: string): boolean {
-    if (this.#ended) this.host.drops.count('afterEnd', this.id, `${what} for request`);
-    return !this.#ended;
+    if (this.ended) this.host.drops.count('afterEnd', this.id, `${what} for request`);
+    return !this.ended;
   }
 
   /** A reason that is none of ours still ended the request: it counts as `stop`. */

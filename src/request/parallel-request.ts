@@ -1,11 +1,12 @@
-import type { Span, TimeInput } from '@opentelemetry/api';
+import type { Context, Span, TimeInput } from '@opentelemetry/api';
 import { interval } from './clock.ts';
 import type { EngineRequest, RequestEnd } from './engine-request.ts';
 import type { FinishReason } from './finish-reason.ts';
 import type { RequestHost } from './request-host.ts';
 import type { RequestLifecycle } from './request-lifecycle.ts';
 import type { EndOptions, RequestParameters } from './request-options.ts';
-import { RequestSpan, type SpanEndListener } from './request-span.ts';
+import { metricContextOf, spanOfRequest, type RequestSpan } from './request-span.ts';
+import type { SpanEndListener } from './span-end.ts';
 import { toHrTime } from './time-input.ts';
 
 /**
@@ -16,6 +17,7 @@ export class ParallelRequest implements RequestLifecycle, SpanEndListener {
   readonly id: string;
   readonly host: RequestHost;
   readonly #arrivalTime: number;
+  readonly #context: Context;
   readonly #span: RequestSpan;
   readonly #reasons: (FinishReason | undefined)[];
   #choices: readonly EngineRequest[] = [];
@@ -40,7 +42,8 @@ export class ParallelRequest implements RequestLifecycle, SpanEndListener {
     this.#arrivalTime = arrivalTime;
     this.#remaining = n;
     this.#reasons = Array.from({ length: n });
-    this.#span = new RequestSpan(span, !adopted, host.drops, response, this);
+    this.#context = metricContextOf(span, host.drops, host.exemplars);
+    this.#span = spanOfRequest(span, adopted, host.drops, response, this);
   }
 
   setChoices(choices: readonly EngineRequest[]): void {
@@ -110,8 +113,8 @@ export class ParallelRequest implements RequestLifecycle, SpanEndListener {
     this.#removeAbortListener?.();
     this.#removeAbortListener = undefined;
     const { series } = this.host;
-    series.requestParamsN.record(this.#choices.length, this.#span.metricContext);
-    series.requestMaxGenerationTokens.record(this.#longest, this.#span.metricContext);
+    series.requestParamsN.record(this.#choices.length, this.#context);
+    series.requestMaxGenerationTokens.record(this.#longest, this.#context);
     this.#span.finish(
       {
         reasons: this.#reasons.filter((reason) => reason !== undefined),

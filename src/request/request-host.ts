@@ -16,6 +16,8 @@ export interface RequestHost {
   readonly clock: Clock;
   readonly spanKind: SpanKind;
   readonly tracer: Tracer;
+  /** Whether what sampled requests record may become exemplars. */
+  readonly exemplars: boolean;
   /** Connects to the global MeterProvider where that is the one to use and has changed. */
   readonly followProvider: () => void;
   /** True once messages with outputs of the engine have been observed: these end its requests, as a rule. */

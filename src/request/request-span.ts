@@ -1,196 +1,56 @@
-import {
-  ROOT_CONTEXT,
-  SpanStatusCode,
-  trace,
-  TraceFlags,
-  type Attributes,
-  type Context,
-  type HrTime,
-  type Span,
-  type SpanStatus,
-  type TimeInput,
-} from '@opentelemetry/api';
+import { ROOT_CONTEXT, trace, TraceFlags, type Context, type HrTime, type Span } from '@opentelemetry/api';
 import type { Drops } from '../metrics/drops.ts';
-import type { FinishReason } from './finish-reason.ts';
 import type { ClientResponse } from './request-options.ts';
-import { describeEnd, type RequestSummary } from './span-summary.ts';
+import type { SpanEndListener } from './span-end.ts';
+import type { RequestSummary } from './span-summary.ts';
+import { UnrecordedSpan } from './unrecorded-span.ts';
+import { WatchedSpan } from './watched-span.ts';
 
-/** Told before a span ends, whoever ends it. */
-export interface SpanEndListener {
-  /**
-   * @param reason - What the span's status says of the request.
-   * @param endTime - What the application gave, if anything.
-   */
-  spanEnds(reason: FinishReason, endTime: TimeInput | undefined): void;
-}
-
-/** The place, on a span that is watched, of what watches it. */
-const WATCH: unique symbol = Symbol('watched by opentelemetry-instrumentation-vllm');
-
-interface WatchedSpan extends Span {
-  [WATCH]?: RequestSpan;
-}
-
-/**
- * The span of a request: one of our own, which ends with the request, or one adopted from the application, which
- * the application ends. Nothing here throws: a span or span processor that does is counted.
- *
- * The `end` of this one span is replaced, since a span that is not sampled never reaches a SpanProcessor. All such spans
- * share one function, which finds what to do on the span itself: requests in flight are many, and closures are not small.
- */
-export class RequestSpan {
-  /** Carries the span to the record calls where it is sampled, for exemplars. */
-  readonly metricContext: Context;
-  readonly #drops: Drops;
-  readonly #response: ClientResponse | undefined;
-  // An adopted span is held weakly: it keeps its request alive, and not the other way round.
-  readonly #span: Span | WeakRef<Span>;
-  #listener: SpanEndListener | undefined;
-  // What the span had before.
-  #end: Span['end'] | undefined;
-  #setStatus: Span['setStatus'] | undefined;
-  /** As far as the span does not tell it. */
-  #statusCode = SpanStatusCode.UNSET;
-  /** Another request of the same span, of a tracer that hands out one span to several. */
-  #before: RequestSpan | undefined;
-
-  /**
-   * @param owned - Whether the span ends with the request.
-   * @param response - What tells whether the client was still there when the span ends.
-   */
-  constructor(
-    span: Span,
-    owned: boolean,
-    drops: Drops,
-    response: ClientResponse | undefined,
-    listener: SpanEndListener,
-  ) {
-    this.#drops = drops;
-    this.#response = response;
-    this.#span = owned ? span : new WeakRef(span);
-    this.#listener = listener;
-    this.metricContext = ROOT_CONTEXT;
-    try {
-      this.metricContext = contextOf(span);
-      this.#watch(span);
-    } catch (error) {
-      drops.count('providerError', error);
-    }
-  }
-
+/** The span of a request, and what the request does with it. Nothing here throws. */
+export interface RequestSpan {
   /** The span, unless it was adopted and is gone. */
-  get span(): Span | undefined {
-    return this.#span instanceof WeakRef ? this.#span.deref() : this.#span;
-  }
-
+  readonly span: Span | undefined;
   /** Adds the event of one preemption. */
-  addPreemption(count: number, engineTimestamp: number): void {
-    const { span } = this;
-    this.#guard(() => {
-      if (span?.isRecording() !== true) return;
-      const attributes: Attributes = { 'vllm.request.num_preemptions': count };
-      if (!Number.isNaN(engineTimestamp)) attributes['vllm.engine.timestamp'] = engineTimestamp;
-      span.addEvent('vllm.request.preempted', attributes);
-    });
-  }
-
+  addPreemption(count: number, engineTimestamp: number): void;
   /**
    * Writes how the request ended into the span, and ends it where it is our own.
    *
    * @param endTime - Undefined where the span is being ended already.
    */
-  finish(summary: RequestSummary, endTime: HrTime | undefined): void {
-    const { span } = this;
-    this.#listener = undefined;
-    if (span === undefined) return;
-    this.#guard(() => {
-      this.#unwatch(span);
-      if (span.isRecording()) describeEnd(span, summary, endTime === undefined);
-    });
-    if (this.#span === span && endTime !== undefined) this.#guard(() => span.end(endTime));
-  }
-
-  /** Ends the span, its requests before it. */
-  endSpan(span: Span, endTime: TimeInput | undefined): void {
-    this.tell(span, endTime);
-    this.#end?.call(span, endTime);
-  }
-
-  /** Tells the requests of a span that is about to end. */
-  tell(span: Span, endTime: TimeInput | undefined): void {
-    const { code = this.#statusCode } = (span as { status?: Partial<SpanStatus> }).status ?? {};
-    try {
-      this.#listener?.spanEnds(reasonOf(code, this.#response), endTime);
-    } catch (error) {
-      this.#drops.count('providerError', error);
-    }
-    this.#before?.tell(span, endTime);
-  }
-
-  /** Notes the status that is set on the span, and sets it. Of several, the last counts, and OK is final. */
-  setStatus(span: Span, status: SpanStatus): Span {
-    const code = status?.code ?? SpanStatusCode.UNSET;
-    if (code !== SpanStatusCode.UNSET && this.#statusCode !== SpanStatusCode.OK) this.#statusCode = code;
-    return this.#setStatus?.call(span, status) ?? span;
-  }
-
-  #watch(span: WatchedSpan): void {
-    const before = span[WATCH];
-    if (before !== undefined && span.end === endWatched) {
-      this.#before = before;
-      this.#end = before.#end;
-      this.#setStatus = before.#setStatus;
-    } else {
-      this.#end = span.end;
-      // The SDK's recording spans tell their status (ReadableSpan); others forget it.
-      if (!('status' in span)) {
-        this.#setStatus = span.setStatus;
-        span.setStatus = setWatchedStatus;
-      }
-      span.end = endWatched;
-    }
-    span[WATCH] = this;
-  }
-
-  /** Whoever replaced the method after us keeps theirs, which calls ours: it then finds nobody to tell. */
-  #unwatch(span: WatchedSpan): void {
-    if (span[WATCH] !== this) return;
-    if (this.#before !== undefined) {
-      span[WATCH] = this.#before;
-      return;
-    }
-    if (span.end === endWatched && this.#end !== undefined) span.end = this.#end;
-    if (span.setStatus === setWatchedStatus && this.#setStatus !== undefined) {
-      span.setStatus = this.#setStatus;
-    }
-  }
-
-  #guard(action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      this.#drops.count('providerError', error);
-    }
-  }
+  finish(summary: RequestSummary, endTime: HrTime | undefined): void;
 }
 
-/** The `end` of every span that is watched. */
-function endWatched(this: WatchedSpan, endTime?: TimeInput | null): void {
-  this[WATCH]?.endSpan(this, endTime ?? undefined);
+/**
+ * Makes a span that of a request.
+ *
+ * @param adopted - Whether it is the application's, which then ends it.
+ * @param response - What tells whether the client was still there when the span ends.
+ */
+export function spanOfRequest(
+  span: Span,
+  adopted: boolean,
+  drops: Drops,
+  response: ClientResponse | undefined,
+  listener: SpanEndListener,
+): RequestSpan {
+  // One that is adopted may be the span of another request already.
+  if (!adopted && span instanceof UnrecordedSpan) return span.watch(listener, response);
+  return new WatchedSpan(span, !adopted, drops, response, listener);
 }
 
-/** The `setStatus` of every span that is watched and does not tell its status. */
-function setWatchedStatus(this: WatchedSpan, status: SpanStatus): Span {
-  return this[WATCH]?.setStatus(this, status) ?? this;
-}
-
-function contextOf(span: Span): Context {
-  const spanContext = span.spanContext();
-  const sampled = (spanContext.traceFlags & TraceFlags.SAMPLED) !== 0;
-  return sampled ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
-}
-
-function reasonOf(code: SpanStatusCode, response: ClientResponse | undefined): FinishReason {
-  if (code === SpanStatusCode.ERROR) return 'error';
-  return response?.writableEnded === false ? 'abort' : 'stop';
+/**
+ * The Context for what a request records: it carries the request's span where that is sampled, for exemplars.
+ *
+ * @param exemplars - False where there are to be none.
+ */
+export function metricContextOf(span: Span, drops: Drops, exemplars: boolean): Context {
+  if (!exemplars) return ROOT_CONTEXT;
+  try {
+    const spanContext = span.spanContext();
+    const sampled = (spanContext.traceFlags & TraceFlags.SAMPLED) !== 0;
+    return sampled ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
+  } catch (error) {
+    drops.count('providerError', error);
+    return ROOT_CONTEXT;
+  }
 }

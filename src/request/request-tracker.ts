@@ -1,10 +1,10 @@
 import type { Context } from '@opentelemetry/api';
-import type { Drops } from '../metrics/drops.ts';
 import { interval } from './clock.ts';
 import type { FinishReason } from './finish-reason.ts';
 import type { PrefillStats } from './prefill-stats.ts';
 import type { RequestEvent } from './request-event.ts';
-import type { RequestSeries } from './request-series.ts';
+import type { RequestHost } from './request-host.ts';
+import type { RequestParameters } from './request-options.ts';
 
 /**
  * The intervals of a request's life in seconds; 0 where one was not lived. The first two are NaN for a request whose
@@ -19,46 +19,61 @@ export interface RequestLatencies {
   readonly inference: number;
 }
 
+/** What takes the values of a histogram: its series, or a run that records equal ones at once. */
+export interface ValueRecorder {
+  record(value: number, context: Context): void;
+}
+
 /**
- * The numbers of one engine request, from arrival to end, and the samples they become. A preemption resets no
- * timestamp: the pause shows as one long inter-token latency, inside decode and inference time.
+ * The numbers of one engine request, from arrival to end, and the samples they become: what an `EngineRequest` is built
+ * on, and one object with it, since requests in flight are many. A preemption resets no timestamp: the pause shows as one
+ * long inter-token latency, inside decode and inference time.
  *
  * Times left unset are NaN, since an engine's monotonic clock may well start at 0.
  */
 export class RequestTracker {
-  readonly arrivalTime: number;
-  readonly #series: RequestSeries;
-  readonly #drops: Drops;
+  readonly id: string;
+  readonly host: RequestHost;
+  /** What is recorded is recorded in this Context: it carries the request's span where that is sampled, for exemplars. */
+  protected readonly context: Context;
+  // What every output needs comes first, and so lies together.
+  #ended = false;
+  #generatedTokens = 0;
+  #prefilling = true;
+  #lastTokenAt = Number.NaN;
+  readonly #arrivalTime: number;
   readonly #maxTokens: number;
   #promptTokens: number;
-  #prefilling = true;
   #numPreemptions = 0;
-  #generatedTokens = 0;
   #cachedTokens = -1;
   #corrupted = false;
   #queuedAt = Number.NaN;
   #scheduledAt = Number.NaN;
   #firstTokenAt = Number.NaN;
-  #lastTokenAt = Number.NaN;
   #timeToFirstToken = 0;
 
   /**
    * @param arrivalTime - Wall clock, seconds since the epoch; NaN where nobody saw the request arrive.
-   * @param promptTokens - Prompt length; undefined to take the engine's prefill statistics' word for it.
-   * @param maxTokens - The max_tokens parameter; undefined where the request set none.
+   * @param parameters - Without a prompt length the engine's prefill statistics are taken at their word.
    */
   constructor(
-    series: RequestSeries,
-    drops: Drops,
+    host: RequestHost,
+    id: string,
+    context: Context,
     arrivalTime: number,
-    promptTokens: number | undefined,
-    maxTokens: number | undefined,
+    { promptTokens = -1, maxTokens = 0 }: Pick<RequestParameters, 'promptTokens' | 'maxTokens'>,
   ) {
-    this.#series = series;
-    this.#drops = drops;
-    this.arrivalTime = arrivalTime;
-    this.#promptTokens = promptTokens ?? -1;
-    this.#maxTokens = maxTokens ?? 0;
+    this.host = host;
+    this.id = id;
+    this.context = context;
+    this.#arrivalTime = arrivalTime;
+    this.#promptTokens = promptTokens;
+    this.#maxTokens = maxTokens;
+  }
+
+  /** Whether the sample has been taken. */
+  get ended(): boolean {
+    return this.#ended;
   }
 
   get numPreemptions(): number {
@@ -73,15 +88,12 @@ export class RequestTracker {
     return Math.max(this.#promptTokens, 0);
   }
 
-  /** Whether the first token is still to come. */
-  get prefilling(): boolean {
-    return this.#prefilling;
-  }
-
-  /** Counts the tokens of an output: the first step, before its events. */
+  /**
+   * Adds the tokens of an output to the request's own; those of the engine are the caller's to count. The first step,
+   * before the output's events.
+   */
   countTokens(tokens: number): void {
     this.#generatedTokens += tokens;
-    this.#series.generationTokens.add(tokens);
   }
 
   /**
@@ -89,10 +101,10 @@ export class RequestTracker {
    *
    * @param timestamp - Engine-monotonic seconds.
    */
-  recordEvent(event: RequestEvent, timestamp: number): void {
+  protected trackEvent(event: RequestEvent, timestamp: number): void {
     if (event === 'preempted') {
       this.#numPreemptions += 1;
-      this.#series.numPreemptions.add(1);
+      this.host.series.numPreemptions.add(1);
       return;
     }
     // Engines repeat QUEUED for every chunk of a streamed input, and SCHEDULED after every preemption: the first stands.
@@ -102,35 +114,34 @@ export class RequestTracker {
   }
 
   /** Keeps what the first prefill statistics say of this request, whether or not tokens come with them. */
-  notePrefill(prefill: PrefillStats): void {
+  #notePrefill(prefill: PrefillStats): void {
     if (this.#cachedTokens < 0) this.#cachedTokens = tokensOrZero(prefill.num_cached_tokens);
     if (this.#promptTokens < 0) this.#promptTokens = tokensOrZero(prefill.num_prompt_tokens);
   }
 
   /**
-   * Takes the times of an output that carries tokens: the last step. Allocates nothing.
+   * Applies the times of an output whose tokens and events have been taken: the last step. Allocates nothing.
    *
-   * @param timestamp - Engine-monotonic seconds; NaN where it is not known.
-   * @param receivedAt - Wall clock, seconds since the epoch.
+   * @param timestamp - Engine-monotonic seconds, checked; NaN where unknown.
+   * @param receivedAt - Wall clock, seconds since the epoch, checked.
+   * @param prefill - Undefined with a first output from an engine that says nothing of the prompt: it computed all of it.
+   * @param latencies - Where the inter-token latency is recorded.
    * @returns The prompt tokens that were computed for it: 0 but for a first output.
    */
-  recordTokensAt(
+  applyTokens(
+    count: number,
     timestamp: number,
     receivedAt: number,
     prefill: PrefillStats | undefined,
-    context: Context,
+    latencies: ValueRecorder,
   ): number {
+    if (prefill !== undefined) this.#notePrefill(prefill);
+    if (count === 0) return 0;
     let computedTokens = 0;
-    if (this.#prefilling) {
-      this.#prefilling = false;
-      if (prefill !== undefined) computedTokens = this.#countPrompt(prefill);
-      this.#timeToFirstToken = this.#sinceArrival(receivedAt);
-      if (this.#sawArrival) this.#series.timeToFirstToken.record(this.#timeToFirstToken, context);
-      this.#firstTokenAt = timestamp;
-    } else {
-      this.#series.interTokenLatency.record(interval(this.#lastTokenAt, timestamp), context);
-    }
-    if (!Number.isNaN(timestamp)) this.#lastTokenAt = timestamp;
+    if (this.#prefilling) computedTokens = this.#trackFirstTokens(timestamp, receivedAt, prefill);
+    else latencies.record(interval(this.#lastTokenAt, timestamp), this.context);
+    // Not where it is NaN.
+    if (timestamp > -Infinity) this.#lastTokenAt = timestamp;
     return computedTokens;
   }
 
@@ -139,8 +150,15 @@ export class RequestTracker {
     this.#corrupted = true;
   }
 
+  /** @returns False where it had ended already. */
+  protected endOnce(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    return true;
+  }
+
   /** The intervals as they stand. */
-  latencies(receivedAt: number): RequestLatencies {
+  protected latencies(receivedAt: number): RequestLatencies {
     return {
       timeToFirstToken: this.#sawArrival ? this.#timeToFirstToken : Number.NaN,
       e2e: this.#sinceArrival(receivedAt),
@@ -155,8 +173,9 @@ export class RequestTracker {
    * Records the samples of the ended request: one in every per-request histogram, but for the end-to-end latency where
    * nobody saw it arrive. To be called once.
    */
-  recordEnd(reason: FinishReason, latencies: RequestLatencies, context: Context): void {
-    const series = this.#series;
+  protected recordSamples(reason: FinishReason, latencies: RequestLatencies): void {
+    const { context } = this;
+    const { series } = this.host;
     const generated = this.#generatedTokens;
     series.success[reason].add(1);
     if (this.#corrupted) series.corrupted.add(1);
@@ -176,17 +195,29 @@ export class RequestTracker {
     series.requestTimePerOutputToken.record(generated > 1 ? latencies.decode / (generated - 1) : 0, context);
   }
 
+  #trackFirstTokens(timestamp: number, receivedAt: number, prefill: PrefillStats | undefined): number {
+    const { promptTokens } = this;
+    this.#prefilling = false;
+    const computedTokens = this.#countPrompt(
+      prefill ?? { num_prompt_tokens: promptTokens, num_computed_tokens: promptTokens },
+    );
+    this.#timeToFirstToken = this.#sinceArrival(receivedAt);
+    if (this.#sawArrival) this.host.series.timeToFirstToken.record(this.#timeToFirstToken, this.context);
+    this.#firstTokenAt = timestamp;
+    return computedTokens;
+  }
+
   get #sawArrival(): boolean {
-    return !Number.isNaN(this.arrivalTime);
+    return !Number.isNaN(this.#arrivalTime);
   }
 
   /** NaN where nobody saw the request arrive. */
   #sinceArrival(receivedAt: number): number {
-    return this.#sawArrival ? interval(this.arrivalTime, receivedAt) : Number.NaN;
+    return this.#sawArrival ? interval(this.#arrivalTime, receivedAt) : Number.NaN;
   }
 
   #countPrompt(prefill: PrefillStats): number {
-    const series = this.#series;
+    const { series } = this.host;
     const cached = this.#tokens(prefill.num_cached_tokens);
     // Engines of old say how much was cached and no more: how long the prompt is, the frontend knew.
     const prompt =
@@ -207,7 +238,7 @@ export class RequestTracker {
   #tokens(value: number | undefined): number {
     const tokens = tokensOrZero(value);
     if (tokens !== value && value !== undefined && value !== -1) {
-      this.#drops.count('invalidValue', value, 'a prefill statistic');
+      this.host.drops.count('invalidValue', value, 'a prefill statistic');
     }
     return tokens;
   }

@@ -1,7 +1,8 @@
-import { INVALID_SPAN_CONTEXT, trace, type Attributes, type Context, type Span } from '@opentelemetry/api';
+import { INVALID_SPAN_CONTEXT, type Attributes, type Context, type Span } from '@opentelemetry/api';
 import type { RequestHost } from './request-host.ts';
 import type { RequestParameters } from './request-options.ts';
 import { toHrTime } from './time-input.ts';
+import { UnrecordedSpan } from './unrecorded-span.ts';
 
 /** vLLM's name of a request's span. */
 const SPAN_NAME = 'llm_request';
@@ -25,10 +26,10 @@ export function startRequestSpan(
       parent,
     );
     // A tracer may hand out one no-op span to everybody; a request needs one whose end is its own.
-    return span.isRecording() ? span : trace.wrapSpanContext(span.spanContext());
+    return span.isRecording() ? span : new UnrecordedSpan(span.spanContext(), host.drops);
   } catch (error) {
     host.drops.count('providerError', error);
-    return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+    return new UnrecordedSpan(INVALID_SPAN_CONTEXT, host.drops);
   }
 }
 

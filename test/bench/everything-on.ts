@@ -4,39 +4,60 @@ import type { MeterProvider } from '@opentelemetry/api';
 const REQUESTS_PER_ENGINE = 40;
 const STEPS = 24;
 
+/** Steps until the first request of a batch has ended. */
+const STEPS_OF_ONE = 6;
+
 /**
  * A service of so many engines of which every metric there is has been recorded: connectors of each kind, speculative
  * decoding, KV fetches, adapters, caches, tool calls; with requests that have ended and some in flight.
+ *
+ * @returns Has every engine serve one more request, so that nearly all of its series change.
  */
-export function everythingOn(engines: number, provider: MeterProvider): VllmInstrumentation {
+export function everythingOn(engines: number, provider: MeterProvider): () => void {
   const vllm = new VllmInstrumentation({ modelName: 'meta-llama/Llama-3.1-8B-Instruct', maxLoras: 4 });
   vllm.setMeterProvider(provider);
   const outcome = { mode: 'streaming', outcome: 'tool_call', requestType: 'chat_completions' } as const;
   vllm.recordToolCallParserInvocation(outcome);
-  for (let index = 0; index < engines; index += 1) runEngine(vllm, index);
-  return vllm;
+  for (let index = 0; index < engines; index += 1) {
+    const engine = vllm.engine(index);
+    engine.recordCacheConfig({ block_size: 16, num_gpu_blocks: 27_000 + index, cache_dtype: 'auto' });
+    engine.recordMultiModalCacheStats({ queries: 40, hits: 31 });
+    engine.recordWake();
+    serve(vllm, index, { number: 0, requests: REQUESTS_PER_ENGINE, steps: STEPS });
+  }
+  let number = 0;
+  return () => {
+    number += 1;
+    for (let index = 0; index < engines; index += 1) {
+      serve(vllm, index, { number, requests: 1, steps: STEPS_OF_ONE });
+    }
+  };
 }
 
-function runEngine(vllm: VllmInstrumentation, index: number): void {
+/** Requests that arrive together, and the steps that follow. */
+interface Batch {
+  readonly number: number;
+  readonly requests: number;
+  readonly steps: number;
+}
+
+function serve(vllm: VllmInstrumentation, index: number, { number, requests, steps }: Batch): void {
   const engine = vllm.engine(index);
-  engine.recordCacheConfig({ block_size: 16, num_gpu_blocks: 27_000 + index, cache_dtype: 'auto' });
-  engine.recordMultiModalCacheStats({ queries: 40, hits: 31 });
-  engine.recordWake();
-  const ids = Array.from({ length: REQUESTS_PER_ENGINE }, (_, request) => `${index}-${request}`);
+  const ids = Array.from({ length: requests }, (_, request) => `${index}-${number}-${request}`);
+  const start = 100 * number;
   for (const [request, requestId] of ids.entries()) {
-    const loraName = request % 8 === 0 ? 'adapter' : undefined;
     engine.startRequest({
       requestId,
       promptTokens: 64 + 97 * request,
       maxTokens: 512,
-      loraName,
-      arrivalTime: 1000,
+      loraName: request % 8 === 0 ? 'adapter' : undefined,
+      arrivalTime: start + 1000,
     });
   }
-  for (let step = 0; step < STEPS; step += 1) {
-    const timestamp = 10 + index / 7 + (step + 1) ** 1.5 / 30;
+  for (let step = 0; step < steps; step += 1) {
+    const timestamp = start + 10 + index / 7 + (step + 1) ** 1.5 / 30;
     const outputs = ids.flatMap((id, request) => outputOf(id, request, step, timestamp));
-    const receivedAt = 1000.4 + step ** 1.5 / 30;
+    const receivedAt = start + 1000.4 + step ** 1.5 / 30;
     vllm.observe({ engine_index: index, timestamp, outputs, scheduler_stats: statsOf(step) }, receivedAt);
   }
 }

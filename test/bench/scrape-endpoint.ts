@@ -12,6 +12,8 @@ import { promMirror } from './prom-mirror.ts';
 export interface ScrapeEndpoint {
   readonly name: string;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Makes nearly every series change. */
+  readonly work: () => void;
 }
 
 /** What makes the endpoint of a service of so many engines, in each way that is compared. */
@@ -24,9 +26,10 @@ export const ENDPOINTS: readonly ((engines: number) => Promise<ScrapeEndpoint>)[
 
 async function stockExporter(engines: number): Promise<ScrapeEndpoint> {
   const exporter = new PrometheusExporter({ preventServerStart: true });
-  everythingOn(engines, new MeterProvider({ readers: [exporter], views: vllmViews() }));
+  const work = everythingOn(engines, new MeterProvider({ readers: [exporter], views: vllmViews() }));
   return {
     name: '@opentelemetry/exporter-prometheus',
+    work,
     handle: (request, response) => exporter.getMetricsRequestHandler(request, response),
   };
 }
@@ -37,6 +40,8 @@ async function promClient(engines: number): Promise<ScrapeEndpoint> {
   const registry = promMirror((await reader.collect()).resourceMetrics);
   return {
     name: 'prom-client',
+    // It writes everything anew at each scrape, whether or not it has changed.
+    work: () => {},
     handle: (_request, response) => {
       response.setHeader('content-type', registry.contentType);
       registry.metrics().then(
@@ -49,8 +54,9 @@ async function promClient(engines: number): Promise<ScrapeEndpoint> {
 
 async function exporterOnSdk(engines: number): Promise<ScrapeEndpoint> {
   const exporter = new VllmPrometheusExporter({ preventServerStart: true, idleCollectMillis: 0 });
-  everythingOn(engines, new MeterProvider({ readers: [exporter], views: vllmViews() }));
-  return { name: "VllmPrometheusExporter on the SDK's provider", handle: exporter.getMetricsRequestHandler };
+  const work = everythingOn(engines, new MeterProvider({ readers: [exporter], views: vllmViews() }));
+  const handle = exporter.getMetricsRequestHandler;
+  return { name: "VllmPrometheusExporter on the SDK's provider", work, handle };
 }
 
 async function exporterOnBoundMeter(engines: number): Promise<ScrapeEndpoint> {
@@ -61,6 +67,7 @@ async function exporterOnBoundMeter(engines: number): Promise<ScrapeEndpoint> {
     metricProducers: [bound.producer()],
   });
   void new MeterProvider({ readers: [exporter] });
-  everythingOn(engines, bound);
-  return { name: 'VllmPrometheusExporter on BoundMeterProvider', handle: exporter.getMetricsRequestHandler };
+  const work = everythingOn(engines, bound);
+  const handle = exporter.getMetricsRequestHandler;
+  return { name: 'VllmPrometheusExporter on BoundMeterProvider', work, handle };
 }

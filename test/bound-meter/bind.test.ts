@@ -57,6 +57,59 @@ describe('bind, as the metrics API specifies it', () => {
   });
 });
 
+describe('recordMany', () => {
+  it('records what as many calls of record do, to the last bit of the sum', async () => {
+    const { meter, cumulative, delta } = start();
+    const [many, one] = ['many', 'one'].map((name) => meter.createHistogram(name).bind({ a: '1' }));
+    for (const [value, count] of [
+      [0.1, 7],
+      [0.3, 1],
+      [1e16, 1],
+      [1, 3],
+      [42.5, 1000],
+    ] as const) {
+      many!.recordMany(value, count, ROOT_CONTEXT);
+      for (let made = 0; made < count; made += 1) one!.record(value, ROOT_CONTEXT);
+    }
+    for (const producer of [cumulative, delta]) {
+      const collected = await collect(producer);
+      expect(collected.histogram('many', { a: '1' })).toEqual(collected.histogram('one', { a: '1' }));
+      expect(collected.histogram('many', { a: '1' }).count).toBe(1012);
+      // One after the other, each 1 is lost in the rounding.
+      expect(collected.histogram('many', { a: '1' }).sum).not.toBe(0.7 + 0.3 + 1e16 + 3 + 42_500);
+    }
+  });
+
+  it('sets a gauge', async () => {
+    const { meter, cumulative } = start();
+    meter.createGauge('g').bind().recordMany(-2.5, 3);
+    expect((await collect(cumulative)).numbers('g')).toEqual({ '{}': -2.5 });
+  });
+
+  it('records nothing for a count that is no whole number above 0', async () => {
+    const { meter, cumulative } = start();
+    const bound = meter.createHistogram('h').bind();
+    for (const count of [0, -1, 1.5, Number.NaN, Infinity, '2' as unknown as number])
+      bound.recordMany(4, count);
+    bound.recordMany(2, 2);
+    bound.unbind();
+    bound.recordMany(2, 2);
+    meter.createHistogram('h').bind().recordMany(8, 1);
+    expect((await collect(cumulative)).histogram('h', {})).toMatchObject({ count: 1, sum: 8 });
+  });
+
+  it('counts each of the measurements that are dropped', () => {
+    const lines = captureDiag();
+    const { provider, meter } = start();
+    const bound = meter.createHistogram('h').bind();
+    bound.recordMany(-1, 3);
+    bound.recordMany(Number.NaN, 2);
+    bound.recordMany('1' as unknown as number, 4);
+    expect(provider.dropped).toEqual({ negative: 3, notFinite: 2, notNumber: 4 });
+    expect(lines).toHaveLength(3);
+  });
+});
+
 describe('bind, as the metrics SDK specifies it', () => {
   it('records what unbound calls with its attributes record, mixed with them in any way', async () => {
     captureDiag();

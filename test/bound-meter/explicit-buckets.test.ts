@@ -7,17 +7,20 @@ describe('ExplicitBuckets', () => {
     const boundary = fc.integer({ min: -1000, max: 1000 });
     const property = fc.property(
       fc.array(boundary, { maxLength: 150, size: 'max' }),
-      fc.array(fc.integer({ min: -1010, max: 1010 }), { minLength: 1 }),
-      (boundaries, values) => {
+      fc.array(fc.tuple(fc.integer({ min: -1010, max: 1010 }), fc.integer({ min: 1, max: 5 })), {
+        minLength: 1,
+      }),
+      (boundaries, runs) => {
         const buckets = new ExplicitBuckets(boundaries);
         const sorted = [...boundaries].sort((left, right) => left - right);
         const accumulator = buckets.create();
         const counts = Array.from<number>({ length: sorted.length + 1 }).fill(0);
-        for (const value of values) {
-          buckets.record(accumulator, value);
+        for (const [value, times] of runs) {
+          buckets.record(accumulator, value, times);
           const bucket = sorted.findIndex((upper) => value <= upper);
-          counts[bucket === -1 ? sorted.length : bucket]! += 1;
+          counts[bucket === -1 ? sorted.length : bucket]! += times;
         }
+        const values = runs.flatMap(([value, times]) => Array.from<number>({ length: times }).fill(value));
         expect(buckets.value(accumulator)).toEqual({
           buckets: { boundaries: sorted, counts },
           count: values.length,
@@ -40,8 +43,8 @@ describe('ExplicitBuckets', () => {
     const buckets = new ExplicitBuckets([1, 2]);
     const [into, from] = [buckets.create(), buckets.create()];
     expect(buckets.isEmpty(from)).toBe(true);
-    for (const value of [1, 5]) buckets.record(into, value);
-    for (const value of [0.5, 1.5]) buckets.record(from, value);
+    for (const value of [1, 5]) buckets.record(into, value, 1);
+    for (const value of [0.5, 1.5]) buckets.record(from, value, 1);
     expect(buckets.isEmpty(from)).toBe(false);
     buckets.merge(into, from);
     expect(buckets.value(into)).toEqual({

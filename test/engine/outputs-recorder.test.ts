@@ -280,6 +280,31 @@ describe('a last output of which something cannot be read', () => {
 });
 
 describe('vllm:iteration_tokens_total', () => {
+  it('has the tokens of each message, also where one comes while the other ends a request', async () => {
+    const within = [output('b', 2, { prefill_stats: { ...PREFILL, num_computed_tokens: 5 } })];
+    const processor = {
+      onStart: (): void => {},
+      onEnd: (): void => vllm.observe(message(2, ...within)),
+      forceFlush: (): Promise<void> => Promise.resolve(),
+      shutdown: (): Promise<void> => Promise.resolve(),
+    };
+    const { vllm, engine, read } = startService({}, { spanProcessors: [processor] });
+    const requests = ['a', 'b', 'c'].map((requestId) => engine.startRequest({ requestId }));
+    vllm.observe(
+      message(
+        1,
+        output('a', 1, { prefill_stats: { ...PREFILL, num_computed_tokens: 10 }, finish_reason: 0 }),
+        output('c', 3, { prefill_stats: { ...PREFILL, num_computed_tokens: 20 } }),
+      ),
+    );
+    const reading = await read();
+    const { sum, buckets } = reading.histogram(ITERATION);
+    expect(sum).toBe(7 + 34);
+    expect(reading.boundaries(ITERATION).filter((_, bucket) => buckets[bucket] === 1)).toEqual([8, 64]);
+    expect(reading.value(GENERATED)).toBe(6);
+    expect(requests.map(({ ended }) => ended)).toEqual([true, false, false]);
+  });
+
   it('has one sample per batch: computed prompt tokens of first outputs and generated tokens', async () => {
     const { vllm, engine, read } = startService();
     for (const requestId of ['a', 'b']) engine.startRequest({ requestId });

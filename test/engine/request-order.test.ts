@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { EngineCoreOutput } from '../../src/engine/messages.ts';
+import { RequestOrder } from '../../src/engine/request-order.ts';
+import type { EngineRequest } from '../../src/request/engine-request.ts';
 import { message, output } from '../support/messages.ts';
+import { collectUntil } from '../support/garbage.ts';
 import { endings } from '../support/per-request.ts';
 import { startService } from '../support/service.ts';
 
@@ -57,5 +60,64 @@ describe('the outputs of one step after the other', () => {
     expect(second.ended).toBe(true);
     expect((await read()).histogram('vllm:request_generation_tokens')).toMatchObject({ count: 2, sum: 6 });
     expect(endings(await read())).toEqual({ abort: 1, stop: 1 });
+  });
+});
+
+/** As much of a request as its order looks at. */
+function someRequests(count: number, prefix = 'r'): readonly EngineRequest[] {
+  return Array.from(
+    { length: count },
+    (_, index) => ({ id: `${prefix}${index}`, ended: false }) as EngineRequest,
+  );
+}
+
+function batch(order: RequestOrder, all: readonly EngineRequest[]): void {
+  for (const request of all) order.add(request);
+  order.turn();
+}
+
+describe('RequestOrder', () => {
+  it('finds a request past four that are missing, and past any number that have ended', () => {
+    const order = new RequestOrder();
+    const all = someRequests(40);
+    batch(order, all);
+    expect(order.find('r3')).toBe(all[3]);
+    expect(order.find('r8')).toBeUndefined();
+    expect(order.find('r7')).toBe(all[7]);
+    for (const request of all.slice(8, 30)) Object.assign(request, { ended: true });
+    expect(order.find('r29')).toBeUndefined();
+    expect(order.find('r33')).toBe(all[33]);
+    // It goes forward alone.
+    expect(order.find('r32')).toBeUndefined();
+  });
+
+  it('looks no further in a batch of which sixteen in a row were missing, and anew in the next', () => {
+    const order = new RequestOrder();
+    const all = someRequests(3);
+    const misses = (count: number): void => {
+      for (const { id } of someRequests(count, 'other')) expect(order.find(id)).toBeUndefined();
+    };
+    batch(order, all);
+    misses(15);
+    expect(order.find('r0')).toBe(all[0]);
+    misses(15);
+    expect(order.find('r1')).toBe(all[1]);
+    misses(16);
+    expect(order.find('r2')).toBeUndefined();
+    batch(order, all);
+    expect(order.find('r2')).toBe(all[2]);
+  });
+
+  it('holds no request that was in neither of the last two batches', async () => {
+    const order = new RequestOrder();
+    const [kept, gone] = ((): [readonly EngineRequest[], readonly WeakRef<EngineRequest>[]] => {
+      const all = someRequests(6);
+      batch(order, all);
+      batch(order, all.slice(0, 2));
+      batch(order, all.slice(0, 2));
+      return [all.slice(0, 2), all.slice(2).map((request) => new WeakRef(request))];
+    })();
+    await collectUntil(() => gone.every((request) => request.deref() === undefined));
+    expect(order.find('r0')).toBe(kept[0]);
   });
 });

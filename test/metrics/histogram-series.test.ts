@@ -81,6 +81,54 @@ describe('HistogramSeries', () => {
     expect(drops.snapshot().providerError).toBe(1);
   });
 
+  it('records many of a value at once where the bound instrument can', () => {
+    const calls: unknown[][] = [];
+    const drops = new Drops();
+    const series = new HistogramSeries(ATTRIBUTES, drops);
+    const bound = {
+      record: (...call: unknown[]): void => void calls.push(call),
+      recordMany: (...call: unknown[]): void => {
+        calls.push(call);
+        if (call[0] === 3) throw new Error('no three today');
+      },
+    };
+    series.connect({ record: (): void => {}, bind: () => bound } as Histogram);
+    series.recordMany(2, 5, ROOT_CONTEXT);
+    series.recordMany(3, 5, ROOT_CONTEXT);
+    series.record(4, ROOT_CONTEXT);
+    expect(calls).toEqual([
+      [2, 5, ROOT_CONTEXT],
+      [3, 5, ROOT_CONTEXT],
+      [4, ROOT_CONTEXT],
+    ]);
+    expect(drops.snapshot().providerError).toBe(1);
+  });
+
+  it('records many of a value one by one where the instrument knows no other way, and goes on after one that throws', () => {
+    const { instrument, recorded } = bindable();
+    const series = new HistogramSeries(ATTRIBUTES, new Drops());
+    series.recordMany(1, 2, ROOT_CONTEXT);
+    series.connect(instrument);
+    series.recordMany(2, 3, ROOT_CONTEXT);
+    expect(recorded).toEqual([
+      [2, ROOT_CONTEXT],
+      [2, ROOT_CONTEXT],
+      [2, ROOT_CONTEXT],
+    ]);
+    const drops = new Drops();
+    const failing = new HistogramSeries(ATTRIBUTES, drops);
+    const values: number[] = [];
+    failing.connect({
+      record: (value: number): void => {
+        values.push(value);
+        if (values.length === 3) throw new Error('not this one');
+      },
+    });
+    failing.recordMany(5, 3, ROOT_CONTEXT);
+    expect(values).toEqual([Number.NaN, 5, 5, 5]);
+    expect(drops.snapshot().providerError).toBe(1);
+  });
+
   it('keeps recording into an instrument that refuses only the NaN which makes the series exist', () => {
     const drops = new Drops();
     const values: number[] = [];

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { engineAdded, engineRemoved, withoutRemovedEngines } from '../../src/metrics/live-engines.ts';
+import {
+  CurrentEngines,
+  engineAdded,
+  engineRemoved,
+  withoutRemovedEngines,
+} from '../../src/metrics/live-engines.ts';
 import { startService, type Service } from '../support/service.ts';
 import { OWN_READERS, showThrough, type ReaderKind, type Shown } from '../support/shown.ts';
 
@@ -256,5 +261,30 @@ describe('withoutRemovedEngines', () => {
     const points = [at('same', '0'), { attributes: { max_lora: '1' } }];
     expect(withoutRemovedEngines(points)).toBe(points);
     engineRemoved({ model_name: 'same', engine: '0' });
+  });
+});
+
+describe('CurrentEngines', () => {
+  it('are those of the moment when it was asked, whatever comes or goes later', () => {
+    const [stays, leaves, arrives] = ['0', '1', '2'].map((engine) => ({ model_name: 'moment', engine }));
+    engineAdded(stays!);
+    engineAdded(leaves!);
+    const engines = new CurrentEngines();
+    engineRemoved(leaves!);
+    engineAdded(arrives!);
+    expect([stays!, leaves!, arrives!, {}].map((attributes) => engines.have(attributes))).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
+    const later = new CurrentEngines();
+    expect([stays!, leaves!, arrives!].map((attributes) => later.have(attributes))).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    engineRemoved(stays!);
+    engineRemoved(arrives!);
   });
 });

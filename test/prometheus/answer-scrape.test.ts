@@ -1,5 +1,13 @@
+import { ValueType } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { MeterProvider, type CollectionResult, type MetricProducer } from '@opentelemetry/sdk-metrics';
+import {
+  AggregationTemporality,
+  DataPointType,
+  MeterProvider,
+  type CollectionResult,
+  type DataPoint,
+  type MetricProducer,
+} from '@opentelemetry/sdk-metrics';
 import express from 'express';
 import fastify from 'fastify';
 import { EventEmitter, once } from 'node:events';
@@ -113,6 +121,53 @@ describe('a scrape', () => {
     expect(calls).toBe(1);
     expect(exporter.status()).toEqual({ collections: 1, failedCollections: 0, callbackErrors: 0 });
     expect(await text()).toBe('# TYPE calls gauge\ncalls 2.0\n');
+  });
+});
+
+describe('a large exposition', () => {
+  const COUNT = 8000;
+  const padding = 'x'.repeat(100);
+  const expected = (value: number): string =>
+    `# TYPE g gauge\n${Array.from({ length: COUNT }, (_, index) => `g{index="${index}",padding="${padding}"} ${value}.0\n`).join('')}`;
+
+  /** An endpoint with a gauge of many series, which all change at once. */
+  async function startLarge() {
+    const series = Array.from({ length: COUNT }, (_, index) => Object.freeze({ index, padding }));
+    const dataPoints = (value: number): DataPoint<number>[] =>
+      series.map((attributes) => ({ attributes, startTime: [0, 0], endTime: [0, 0], value }));
+    const state = { value: 1 };
+    const producer: MetricProducer = {
+      collect: async () => ({
+        resourceMetrics: {
+          resource: resourceFromAttributes({}),
+          scopeMetrics: [
+            { scope: { name: 'large' }, metrics: [{ ...GAUGE, dataPoints: dataPoints(state.value) }] },
+          ],
+        },
+        errors: [],
+      }),
+    };
+    return { state, endpoint: await startEndpoint({ metricProducers: [producer] }) };
+  }
+
+  it('arrives whole, also where the next one is written over it', async () => {
+    const { state, endpoint } = await startLarge();
+    for (state.value = 1; state.value <= 3; state.value += 1) {
+      expect((await endpoint.text()) === expected(state.value)).toBe(true);
+      expect((await endpoint.openMetrics()) === `${expected(state.value)}# EOF\n`).toBe(true);
+    }
+  });
+
+  it('goes to every scrape of the same time, after one that was given up half-way', async () => {
+    const { state, endpoint } = await startLarge();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const { body } = await fetch(endpoint.url, { signal });
+    controller.abort();
+    await expect(body!.getReader().read()).rejects.toThrow('aborted');
+    state.value = 2;
+    const texts = await Promise.all([endpoint.text(), endpoint.text(), endpoint.text()]);
+    expect(texts.map((text) => text === expected(2))).toEqual([true, true, true]);
   });
 });
 
@@ -319,6 +374,12 @@ class HangingProducer implements MetricProducer {
     return answer;
   }
 }
+
+const GAUGE = {
+  descriptor: { name: 'g', description: '', unit: '', valueType: ValueType.DOUBLE },
+  aggregationTemporality: AggregationTemporality.CUMULATIVE,
+  dataPointType: DataPointType.GAUGE as const,
+};
 
 const empty: MetricProducer['collect'] = async () => ({
   resourceMetrics: { resource: resourceFromAttributes({}), scopeMetrics: [] },

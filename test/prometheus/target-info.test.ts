@@ -3,6 +3,7 @@ import { once, EventEmitter } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Diagnostics } from '../../src/prometheus/diagnostics.ts';
 import { TEXT } from '../../src/prometheus/exposition-format.ts';
+import { ExpositionWriter } from '../../src/prometheus/exposition-writer.ts';
 import { TargetInfo } from '../../src/prometheus/target-info.ts';
 import { captureDiag } from './captured-diag.ts';
 
@@ -26,7 +27,9 @@ describe('TargetInfo', () => {
     looking.emit('found', 'abc');
     await resource.waitForAsyncAttributes?.();
     const [family] = await targetInfo.families(resource);
-    expect(family?.members[0]?.write(0, TEXT, new Set())).toBe('target_info{host_id="abc"} 1.0\n');
+    const writer = new ExpositionWriter();
+    expect(family?.members[0]?.write(0, TEXT, new Set(), writer)).toBe(true);
+    expect(writer.written.toString()).toBe('target_info{host_id="abc"} 1.0\n');
   });
 
   it('has no family for a resource without attributes', async () => {
