@@ -9,6 +9,7 @@ describe('the options of VllmInstrumentation', () => {
     ['trackUnknownRequests', null, 'trackUnknownRequests must be true or false; got null'],
     ['isDiffusion', 'true', 'isDiffusion must be true or false; got "true"'],
     ['isDiffusion', 0, 'isDiffusion must be true or false; got 0'],
+    ['exemplars', 'off', 'exemplars must be true or false; got "off"'],
     ['maxLoras', 0, 'maxLoras must be a whole number of adapters, 1 or more; got 0'],
     ['maxLoras', -1, 'maxLoras must be a whole number of adapters, 1 or more; got -1'],
     ['maxLoras', 1.5, 'maxLoras must be a whole number of adapters, 1 or more; got 1.5'],
@@ -23,9 +24,9 @@ describe('the options of VllmInstrumentation', () => {
     expect(() => new VllmInstrumentation(options)).toThrow(new TypeError(text));
   });
 
-  it('are off, and know no number of adapters, where they are not given', () => {
+  it('are off, exemplars apart, and know no number of adapters, where they are not given', () => {
     const nothing = { trackUnknownRequests: undefined, isDiffusion: undefined, maxLoras: undefined };
-    const off = { trackUnknownRequests: false, isDiffusion: false, maxLoras: undefined };
+    const off = { trackUnknownRequests: false, isDiffusion: false, maxLoras: undefined, exemplars: true };
     expect(resolveOptions({ modelName: 'm' })).toMatchObject(off);
     expect(resolveOptions({ modelName: 'm', ...nothing })).toMatchObject(off);
   });
@@ -34,6 +35,8 @@ describe('the options of VllmInstrumentation', () => {
     { trackUnknownRequests: true },
     { trackUnknownRequests: false },
     { isDiffusion: true },
+    { exemplars: false },
+    { exemplars: true },
     { maxLoras: 1 },
     { maxLoras: Number.MAX_SAFE_INTEGER },
   ])('are taken as they are: %j', (options) => {

@@ -1,3 +1,4 @@
+export type { BucketExemplars, Exemplar } from '../metrics/bucket-exemplars.ts';
 export type {
   Bindable,
   BindableCounter,

@@ -49,6 +49,12 @@ const ATTRIBUTES: readonly (Attributes | undefined)[] = [
   { 'a,b': '1,x' },
 ];
 
+/** The first of those that are equal. */
+const firstEqual = (index: number): number =>
+  ATTRIBUTES.findIndex((candidate) => canonical(candidate) === canonical(ATTRIBUTES[index]));
+
+const canonical = (attributes: Attributes = {}): string => JSON.stringify(Object.entries(attributes).sort());
+
 const VIEWS: readonly (BoundView & { readonly meterName: string })[] = [
   {
     name: 'renamed:histogram',
@@ -172,8 +178,9 @@ async function expectSameFacts(
     if (one.kind === 'record') for (const take of record) take(one);
     // Several readers must not see a counter fall: the SDK lets each of them know what the others' callbacks saw.
     else if (one.kind === 'observe') {
-      const before = Math.abs(observed.get(one.attributes) ?? 0);
-      observed.set(one.attributes, temporalities.length > 1 ? before + Math.abs(one.value) : one.value);
+      const key = temporalities.length > 1 ? firstEqual(one.attributes) : one.attributes;
+      const before = Math.abs(observed.get(key) ?? 0);
+      observed.set(key, temporalities.length > 1 ? before + Math.abs(one.value) : one.value);
     } else {
       const reader = one.reader % temporalities.length;
       const [theirs, ours] = [await readers[reader]!.collect(), await producers[reader]!.collect()];

@@ -2,6 +2,7 @@ import { createNoopMeter, ROOT_CONTEXT, trace, type Context, type Histogram } fr
 import { describe, expect, it } from 'vitest';
 import { Drops } from '../../src/metrics/drops.ts';
 import { HistogramSeries } from '../../src/metrics/histogram-series.ts';
+import { exemplarsBeside, seriesKey } from '../../src/metrics/shared-exemplars.ts';
 
 const ATTRIBUTES = Object.freeze({ model_name: 'test-model', engine: '0' });
 
@@ -193,5 +194,34 @@ describe('HistogramSeries', () => {
     series.connect(instrument);
     series.close();
     expect(drops.snapshot().providerError).toBe(1);
+  });
+
+  it('keeps exemplars beside an instrument that cannot be bound, for as long as it records into it', () => {
+    const key = seriesKey('vllm:kept_beside', ATTRIBUTES);
+    const series = new HistogramSeries(ATTRIBUTES, new Drops(), { key, boundaries: [1, 5] });
+    const kept = (): unknown => exemplarsBeside(key)?.byBucket.map((exemplar) => exemplar?.value);
+    const span = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 };
+    const sampled = trace.setSpanContext(ROOT_CONTEXT, span);
+    const instrument = { record: () => {} };
+    series.connect(instrument);
+    series.record(1, ROOT_CONTEXT);
+    expect(kept()).toEqual([]);
+    series.record(3, sampled);
+    series.recordMany(0.5, 2, sampled);
+    expect(kept()).toEqual([0.5, 3]);
+    series.connect(undefined);
+    expect(kept()).toBeUndefined();
+    series.connect(instrument);
+    expect(kept()).toEqual([]);
+    series.connect(instrument);
+    series.close();
+    expect(kept()).toBeUndefined();
+  });
+
+  it('leaves exemplars to an instrument that can be bound', () => {
+    const key = seriesKey('vllm:kept_by_the_provider', ATTRIBUTES);
+    const series = new HistogramSeries(ATTRIBUTES, new Drops(), { key, boundaries: [1] });
+    series.connect(bindable().instrument);
+    expect(exemplarsBeside(key)).toBeUndefined();
   });
 });
