@@ -1,6 +1,5 @@
 import type { MeterOptions, MeterProvider } from '@opentelemetry/api';
 import type { MetricProducer, ScopeMetrics } from '@opentelemetry/sdk-metrics';
-import type { BucketExemplars } from '../metrics/bucket-exemplars.ts';
 import { requireOption } from '../metrics/require-option.ts';
 import { warn } from '../metrics/warn.ts';
 import type { BindableMeter } from './bindable.ts';
@@ -78,7 +77,7 @@ const MAX_MILLIS = 2 ** 31 - 1;
  *   histograms alone: the SDK makes a histogram of a counter as well.
  *
  * Histograms keep exemplars, which the SDK does not: of each bucket the last measurement in a sampled span (the
- * specification's filter `TraceBased`). They are in the property `exemplars` of the data points, a {@link BucketExemplars}.
+ * specification's filter `TraceBased`). They are in the property `exemplars` of the data points, a `BucketExemplars`.
  *
  * Not supported: exponential histograms, attribute processors, and all else of `ViewOptions` that {@link BoundView} does not
  * have.

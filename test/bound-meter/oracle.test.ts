@@ -53,7 +53,8 @@ const ATTRIBUTES: readonly (Attributes | undefined)[] = [
 const firstEqual = (index: number): number =>
   ATTRIBUTES.findIndex((candidate) => canonical(candidate) === canonical(ATTRIBUTES[index]));
 
-const canonical = (attributes: Attributes = {}): string => JSON.stringify(Object.entries(attributes).sort());
+const canonical = (attributes: Attributes = {}): string =>
+  JSON.stringify(attributes, Object.keys(attributes).toSorted());
 
 const VIEWS: readonly (BoundView & { readonly meterName: string })[] = [
   {
