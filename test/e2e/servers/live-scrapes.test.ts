@@ -7,7 +7,9 @@ import { Frontend } from '../../../examples/demo/frontend.ts';
 import type { Scenario } from '../../../examples/demo/scenario.ts';
 import { VllmInstrumentation, vllmViews } from '../../../src/index.ts';
 import { VllmPrometheusExporter } from '../../../src/prometheus/index.ts';
+import { interpolatedQuantile } from './interpolated-quantile.ts';
 import { PrometheusServer } from './prometheus-server.ts';
+import { scrapedUntil } from './scraped-until.ts';
 import { scenarioOf } from '../simulated-run.ts';
 
 describe('a Prometheus server that scrapes a simulated run', () => {
@@ -53,7 +55,10 @@ describe('a Prometheus server that scrapes a simulated run', () => {
       return (await prometheus.query(`histogram_quantile(${q}, ${byBucket})`))[0]?.value;
     };
     for (const q of [0.5, 0.9, 0.95, 0.99, 1]) {
-      expect(await quantile(q)).toBeCloseTo(interpolatedQuantile(q, preemptions), 10);
+      expect(await quantile(q)).toBeCloseTo(
+        interpolatedQuantile(q, preemptions, [1, 2, 3, 4, 5, 10, 20]),
+        10,
+      );
     }
     const [sum] = await prometheus.query('sum(vllm:request_num_preemptions_sum)');
     expect(sum?.value).toBe(preemptions.reduce((total, count) => total + count, 0));
@@ -86,26 +91,4 @@ async function runWhileScraped(scenario: Scenario, vllm: VllmInstrumentation, ht
     for (const event of events.slice(start, start + part)) frontend.handle(event);
     await once(http, 'request');
   }
-}
-
-/** Asks after each further scrape, at most 50. */
-async function scrapedUntil(http: Server, holds: () => Promise<boolean>): Promise<void> {
-  for (let scrape = 0; scrape < 50; scrape += 1) {
-    if (await holds()) return;
-    await once(http, 'request');
-  }
-  throw new Error('50 scrapes did not bring the expected numbers');
-}
-
-/** What `histogram_quantile` makes of the samples: linear within the bucket that holds the rank. */
-function interpolatedQuantile(q: number, samples: readonly number[]): number {
-  const bounds = [1, 2, 3, 4, 5, 10, 20];
-  const upTo = (bound: number): number => samples.filter((sample) => sample <= bound).length;
-  const rank = q * samples.length;
-  const position = bounds.findIndex((bound) => upTo(bound) >= rank);
-  const upper = bounds[position];
-  if (upper === undefined) return 20;
-  const lower = bounds[position - 1] ?? 0;
-  const below = position === 0 ? 0 : upTo(lower);
-  return lower + ((upper - lower) * (rank - below)) / (upTo(upper) - below);
 }

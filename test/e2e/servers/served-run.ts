@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { RequestRecord } from '../../../examples/simulated-engine/request-log.ts';
 import type { Traced } from '../../support/traced.ts';
 import { scenarioOf } from '../simulated-run.ts';
 import { MomentEndpoint } from './moment-endpoint.ts';
@@ -8,6 +7,7 @@ import { PrometheusServer } from './prometheus-server.ts';
 import type { TimeRange } from './promql-client.ts';
 import { SimulatedService } from './simulated-service.ts';
 import { stampExposition } from './stamp-exposition.ts';
+import type { ToldRequest } from './telling-run.ts';
 import { VictoriaMetricsServer } from './victoria-metrics-server.ts';
 
 /** What is run, and when the servers look. */
@@ -24,8 +24,8 @@ export interface ServedRun {
   readonly prometheus: PrometheusServer;
   /** Got it over OTLP in protobuf, and runs with `docs/victoria-metrics-relabel.yml`. */
   readonly victoriaMetrics: VictoriaMetricsServer;
-  /** The simulator's own log. */
-  readonly records: readonly RequestRecord[];
+  /** The simulator's own log, as it was told. */
+  readonly records: readonly ToldRequest[];
   /** The spans of the requests. */
   readonly traced: Traced;
   /** What the last scrape was told. */
@@ -48,22 +48,27 @@ const SCRAPE_INTERVAL_MILLIS = 50;
  * endpoint answers to Prometheus' own request is handed on with that moment's time behind every sample. All else is as in
  * production: content negotiation, parsing, exemplars. Hours of history take seconds so.
  *
- * Two rules then give the same numbers from both query engines, though only Prometheus extrapolates:
+ * Three rules then give the same numbers from both query engines, though only Prometheus extrapolates:
  *
  * - Ask at moments, and let the window of `rate` and `increase` begin at one. Prometheus (before 3.0) counts a sample at
  *   the beginning of the window as part of it and has nothing to extrapolate; VictoriaMetrics takes it as the value before.
  * - `…_over_time` would count that sample in the one and not in the other: let no moment be at its window's beginning.
+ * - The steps of a subquery are multiples of its step, whole minutes say: for the same reason, ask at none of them.
  */
 export function useServedRun(options: ServedRunOptions): () => ServedRun {
   const running: (() => Promise<void> | void)[] = [];
   let run: ServedRun | undefined;
+  let failed = false;
   beforeAll(async () => {
     run = await serve(options, (stop) => running.unshift(stop));
   });
   beforeEach(({ onTestFailed }) => {
-    onTestFailed(() => console.error(`${run?.prometheus.log}\n${run?.victoriaMetrics.log}`));
+    onTestFailed(() => {
+      failed = true;
+    });
   });
   afterAll(async () => {
+    if (failed) console.error(`${run?.prometheus.log}\n${run?.victoriaMetrics.log}`);
     for (const stop of running) await stop();
   });
   return () => run!;

@@ -4,7 +4,6 @@ import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { vi } from 'vitest';
 import { Frontend } from '../../../examples/demo/frontend.ts';
 import type { Scenario } from '../../../examples/demo/scenario.ts';
-import type { RequestRecord } from '../../../examples/simulated-engine/request-log.ts';
 import type { SimulationEvent } from '../../../examples/simulated-engine/simulation.ts';
 import { BoundMeterProvider } from '../../../src/bound-meter/index.ts';
 import { VllmInstrumentation, vllmViews } from '../../../src/index.ts';
@@ -12,6 +11,7 @@ import { ConfirmingMetricReader } from '../../../src/otlp/index.ts';
 import { VllmPrometheusExporter } from '../../../src/prometheus/index.ts';
 import { Traced } from '../../support/traced.ts';
 import type { Exposition } from './moment-endpoint.ts';
+import { TellingRun, toldOf, type ToldRequest } from './telling-run.ts';
 
 /** What a {@link SimulatedService} runs, and whereto. */
 export interface SimulatedServiceOptions {
@@ -30,6 +30,7 @@ export class SimulatedService {
   readonly #epoch: number;
   readonly #events: Iterator<SimulationEvent, void>;
   readonly #frontend: Frontend;
+  readonly #telling: TellingRun;
   readonly #scraped: VllmPrometheusExporter;
   readonly #pushed: ConfirmingMetricReader;
   readonly #provider: MeterProvider;
@@ -55,16 +56,19 @@ export class SimulatedService {
       resource: resourceFromAttributes({ 'service.name': serviceName, 'service.instance.id': instanceId }),
       readers: [this.#scraped, this.#pushed],
     });
-    const vllm = new VllmInstrumentation({ modelName: 'simulated' });
+    const vllm = new VllmInstrumentation({ modelName: 'simulated', maxLoras: 4 });
     vllm.setMeterProvider(bound);
     vllm.setTracerProvider(this.traced.provider);
-    for (const { index } of scenario.simulation.engines) vllm.engine(index);
+    this.#telling = new TellingRun(
+      vllm,
+      scenario.simulation.engines.map(({ index }) => index),
+    );
     this.#frontend = new Frontend(vllm, epoch);
   }
 
-  /** The simulator's own log. */
-  get records(): readonly RequestRecord[] {
-    return this.#scenario.simulation.log.records;
+  /** The simulator's own log, as it was told. */
+  get records(): readonly ToldRequest[] {
+    return this.#scenario.simulation.log.records.map(toldOf);
   }
 
   /**
@@ -97,7 +101,7 @@ export class SimulatedService {
       this.#upcoming ??= this.#events.next().value ?? undefined;
       if (this.#upcoming === undefined || this.#upcoming.at > moment) return;
       this.#setClock(this.#upcoming.at);
-      this.#frontend.handle(this.#upcoming);
+      this.#frontend.handle(this.#telling.tell(this.#upcoming));
       this.#upcoming = undefined;
     }
   }
