@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { hasPromtool } from '../prometheus/promtool.ts';
+import { hasPromtool } from '../support/promtool.ts';
 import { alertRules, rulesFile } from '../support/alert-rules.ts';
 import { readPromql } from '../support/promql.ts';
 

@@ -34,22 +34,10 @@ type TokensAdded = 'per output' | 'per step';
 
 /** A careful user's records with the OpenTelemetry API: instruments made once, attributes made once and frozen. */
 export function openTelemetryByHand(added: TokensAdded): Candidate {
-  const byHand = new OpenTelemetryByHand(added);
-  const steps = new EngineSteps([decodingRequests()]);
-  return {
-    name: `OpenTelemetry API and SDK by hand, tokens added ${added}`,
-    prepare: (units) => steps.prepare(units),
-    run: () => {
-      const { outputs, scheduler_stats: stats, timestamp } = steps.next();
-      let tokens = 0;
-      for (const { request_id: id, new_token_ids: ids } of outputs) {
-        byHand.recordOutput(id, ids.length, timestamp);
-        tokens += ids.length;
-      }
-      byHand.recordStep(tokens, stats);
-    },
-    counts: () => byHand.counts(),
-  };
+  return ofMessages(
+    `OpenTelemetry API and SDK by hand, tokens added ${added}`,
+    new OpenTelemetryByHand(added),
+  );
 }
 
 /** The same behind a library that makes values of the whole frame. */
@@ -78,10 +66,13 @@ export function openTelemetryFromFrames(
 
 /** A careful user's records with prom-client: the children of all label sets looked up once and kept. */
 export function promClientByHand(added: TokensAdded): Candidate {
-  const byHand = new PromClientByHand(added);
+  return ofMessages(`prom-client by hand, bound labels, tokens added ${added}`, new PromClientByHand(added));
+}
+
+function ofMessages(name: string, byHand: OpenTelemetryByHand | PromClientByHand): Candidate {
   const steps = new EngineSteps([decodingRequests()]);
   return {
-    name: `prom-client by hand, bound labels, tokens added ${added}`,
+    name,
     prepare: (units) => steps.prepare(units),
     run: () => {
       const { outputs, scheduler_stats: stats, timestamp } = steps.next();

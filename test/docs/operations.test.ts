@@ -10,7 +10,7 @@ import { VllmInstrumentation, vllmViews } from '../../src/index.ts';
 import { catalogue } from '../../src/metrics/catalogue/index.ts';
 import type { Metric } from '../../src/metrics/metric.ts';
 import { VllmPrometheusExporter } from '../../src/prometheus/index.ts';
-import { hasPromtool } from '../prometheus/promtool.ts';
+import { hasPromtool } from '../support/promtool.ts';
 
 const folder = new URL('../../docs/', import.meta.url);
 const text = readFileSync(new URL('operations.md', folder), 'utf8');

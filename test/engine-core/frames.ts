@@ -1,18 +1,19 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { hasProgram } from '../support/has-program.ts';
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** Debian's interpreter, the one that its package `python3-msgpack` is for. */
 const PYTHON = '/usr/bin/python3';
 
-/** Whether the encoder of `frames.py` is there. `VLLM_TEST_REQUIRE_PYTHON_MSGPACK` fails where it is not. */
-export const hasEncoder: boolean =
-  process.env['VLLM_TEST_REQUIRE_PYTHON_MSGPACK'] === '1' ||
-  spawnSync(PYTHON, ['-c', 'import msgpack']).status === 0;
-
-if (!hasEncoder) console.warn('python3-msgpack is not installed: frames.hex is not checked with frames.py');
+/** Whether the encoder of `frames.py` is there. */
+export const hasEncoder: boolean = hasProgram(
+  PYTHON,
+  ['-c', 'import msgpack'],
+  'Debian package python3-msgpack',
+);
 
 /** The text of `frames.hex`, as `frames.py` prints it now. */
 export function encodeFrames(): string {

@@ -12,7 +12,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConfirmingMetricReader } from '../../src/otlp/index.ts';
 import { COMBINATIONS, exporterTo, type Temporality } from './exporters.ts';
-import { accept, closedAddress, startReceiver, type Answer } from './receiver.ts';
+import { accept, closedAddress, startReceiver, type Answer, type Receiver } from './receiver.ts';
 
 interface Pipeline {
   readonly reader: ConfirmingMetricReader;
@@ -34,6 +34,16 @@ const refuse =
   (status: number, headers: Record<string, string> = {}): Answer =>
   (response) =>
     response.writeHead(status, headers).end();
+
+/** A receiver that gives its first answer when it is told to, and accepts everything else. */
+async function startHesitant(answer: Answer): Promise<{ receiver: Receiver; answerFirst: () => void }> {
+  let answerFirst = (): void => {};
+  const receiver = await startReceiver((response, index) => {
+    if (index === 0) answerFirst = () => answer(response, index);
+    else response.end();
+  });
+  return { receiver, answerFirst: () => answerFirst() };
+}
 
 describe.each(COMBINATIONS)('a flush over $protocol, $temporality', (combination) => {
   function startExporting(url: string, timeoutMillis?: number): Pipeline {
@@ -230,12 +240,8 @@ describe('a flush in several batches', () => {
   });
 
   it('is not when the reader gave up waiting for one, and with it left the others unsent', async () => {
-    let answerFirst = (): void => {};
-    const receiver = await startReceiver((response, index) => {
-      if (index === 0) answerFirst = () => response.end();
-      else response.end();
-    });
-    onGivingUp(() => answerFirst());
+    const { receiver, answerFirst } = await startHesitant(accept);
+    onGivingUp(answerFirst);
     const { reader, meter } = startPipeline(exporterTo(receiver.url), {
       ...options,
       exportTimeoutMillis: 50,
@@ -273,11 +279,7 @@ describe.each<Temporality>(['cumulative', 'delta'])(
   'a flush while an export is under way, %s',
   (temporality) => {
     it('counts the failure of that one where its values do not come again', async () => {
-      let refuseFirst = (): void => {};
-      const receiver = await startReceiver((response, index) => {
-        if (index === 0) refuseFirst = () => refuse(400)(response, index);
-        else response.end();
-      });
+      const { receiver, answerFirst } = await startHesitant(refuse(400));
       const { reader, meter } = startPipeline(exporterTo(receiver.url, { temporality }));
       const counter = meter.createCounter('requests');
       counter.add(1);
@@ -285,7 +287,7 @@ describe.each<Temporality>(['cumulative', 'delta'])(
       await receiver.arrived(1);
       counter.add(1);
       const second = reader.flush();
-      refuseFirst();
+      answerFirst();
       expect(await first).toMatchObject({ delivered: false, error: { code: 400 } });
       expect(await second).toMatchObject(
         temporality === 'delta'
@@ -296,27 +298,19 @@ describe.each<Temporality>(['cumulative', 'delta'])(
     });
 
     it('takes gauges that no longer are what they were for no loss', async () => {
-      let refuseFirst = (): void => {};
-      const receiver = await startReceiver((response, index) => {
-        if (index === 0) refuseFirst = () => refuse(400)(response, index);
-        else response.end();
-      });
+      const { receiver, answerFirst } = await startHesitant(refuse(400));
       const { reader, meter } = startPipeline(exporterTo(receiver.url, { temporality }));
       meter.createObservableGauge('load').addCallback((result) => result.observe(1));
       const first = reader.flush();
       await receiver.arrived(1);
       const second = reader.flush();
-      refuseFirst();
+      answerFirst();
       expect(await first).toMatchObject({ delivered: false, error: { code: 400 } });
       expect(await second).toEqual({ delivered: true, dataPoints: 1 });
     });
 
     it('is delivered when both have been accepted', async () => {
-      let acceptFirst = (): void => {};
-      const receiver = await startReceiver((response, index) => {
-        if (index === 0) acceptFirst = () => response.end();
-        else response.end();
-      });
+      const { receiver, answerFirst } = await startHesitant(accept);
       const { reader, meter } = startPipeline(exporterTo(receiver.url, { temporality }));
       const counter = meter.createCounter('requests');
       counter.add(1);
@@ -324,7 +318,7 @@ describe.each<Temporality>(['cumulative', 'delta'])(
       await receiver.arrived(1);
       counter.add(1);
       const second = reader.flush();
-      acceptFirst();
+      answerFirst();
       expect(await first).toEqual({ delivered: true, dataPoints: 1 });
       expect(await second).toEqual({ delivered: true, dataPoints: temporality === 'delta' ? 2 : 1 });
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { vllmViews } from '../../src/metrics/views.ts';
 import { startEndpoint, type Endpoint } from './endpoint.ts';
-import { checkMetrics, hasPromtool, importOpenMetrics } from './promtool.ts';
+import { checkMetrics, hasPromtool, importOpenMetrics } from '../support/promtool.ts';
 
 /** An exposition with every kind of metric, and with all that has to be escaped or renamed. */
 async function startVariedEndpoint(): Promise<Endpoint> {

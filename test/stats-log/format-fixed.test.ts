@@ -2,9 +2,10 @@ import { assert, double, integer, oneof, property, sample, tuple } from 'fast-ch
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { formatCount, formatFixed } from '../../src/stats-log/format-fixed.ts';
+import { hasProgram } from '../support/has-program.ts';
 
-const hasPython = spawnSync('python3', ['--version']).status === 0;
-const hasPrintf = spawnSync('/usr/bin/printf', ['%.1f', '0.25'], { env: { LC_ALL: 'C' } }).status === 0;
+const hasPython = hasProgram('python3', ['--version'], 'Debian package python3');
+const hasPrintf = hasProgram('/usr/bin/printf', ['%.1f', '0.25'], 'Debian package coreutils');
 
 /** Any double, and many that lie halfway between two decimals, or a few doubles beside. */
 const doubles = oneof(

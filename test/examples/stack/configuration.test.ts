@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { catalogue } from '../../../src/metrics/catalogue/index.ts';
-import { hasPromtool } from '../../prometheus/promtool.ts';
+import { hasPromtool } from '../../support/promtool.ts';
 import { readPromql } from '../../support/promql.ts';
 import { readYaml, stackFolder, textsIn, type ComposeFile } from './stack-files.ts';
 

@@ -1,13 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { hasProgram } from './has-program.ts';
 
-/** Debian package `prometheus`. */
-export const hasPromtool: boolean = spawnSync('promtool', ['--version']).status === 0;
-
-if (!hasPromtool) {
-  const message = 'promtool (Debian package prometheus) is not on the PATH: what it checks is not checked';
-  if (process.env['VLLM_TEST_REQUIRE_PROMTOOL'] !== undefined) throw new Error(message);
-  console.warn(message);
-}
+export const hasPromtool: boolean = hasProgram('promtool', ['--version'], 'Debian package prometheus');
 
 /** Parses the text format and lints it. */
 export function checkMetrics(text: string): 'parsed' | 'parsed, with remarks' | 'not parsed' {
