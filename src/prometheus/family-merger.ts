@@ -99,8 +99,8 @@ export class FamilyMerger {
     const isDelta = metric.aggregationTemporality === AggregationTemporality.DELTA;
     if (isDelta && metric.dataPointType !== DataPointType.GAUGE) {
       this.#diagnostics.warnOnce(
-        `delta ${name}`,
-        `the metric ${name} is left out: its metric producer gives deltas, and Prometheus needs cumulative values`,
+        'delta',
+        `the metric ${name} is left out, and so is every other whose metric producer gives deltas: Prometheus needs cumulative values; of a BoundMeterProvider, pass producer() without a temporality`,
       );
       return false;
     }

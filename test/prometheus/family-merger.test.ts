@@ -155,12 +155,13 @@ describe('metric producers', () => {
 
   it('are left out where they give deltas, and that is said once', async () => {
     const said = captureDiag();
-    const producer = producing(sum('produced', AggregationTemporality.DELTA));
+    const { DELTA } = AggregationTemporality;
+    const producer = producing(sum('produced', DELTA), sum('another', DELTA));
     const { text } = await startEndpoint({ metricProducers: [producer] });
     expect(await text()).toBe('');
     await text();
     expect(said).toEqual([
-      `${PREFIX}the metric produced is left out: its metric producer gives deltas, and Prometheus needs cumulative values`,
+      `${PREFIX}the metric produced is left out, and so is every other whose metric producer gives deltas: Prometheus needs cumulative values; of a BoundMeterProvider, pass producer() without a temporality`,
     ]);
   });
 
