@@ -1,4 +1,8 @@
 import type { Attributes } from '@opentelemetry/api';
+import { jsonText } from '../metrics/json-text.ts';
+
+/** What a set of attributes is known by: its keys and values by turns, by ascending key. See {@link pathOf}. */
+export type AttributePath = readonly unknown[];
 
 /**
  * Values by attributes. Two sets of attributes are the same where they have the same keys with the same values of the
@@ -10,18 +14,17 @@ import type { Attributes } from '@opentelemetry/api';
 export class AttributeMap<Value> {
   readonly #root = new Node<Value>();
 
-  get(attributes: Attributes): Value | undefined {
+  get(path: AttributePath): Value | undefined {
     let node: Node<Value> | undefined = this.#root;
-    const path = pathOf(attributes);
     for (let index = 0; index < path.length && node !== undefined; index += 1) {
       node = node.next.get(path[index]);
     }
     return node?.value;
   }
 
-  set(attributes: Attributes, value: Value): void {
+  set(path: AttributePath, value: Value): void {
     let node = this.#root;
-    for (const step of pathOf(attributes)) {
+    for (const step of path) {
       let next = node.next.get(step);
       if (next === undefined) node.next.set(step, (next = new Node()));
       node = next;
@@ -29,8 +32,8 @@ export class AttributeMap<Value> {
     node.value = value;
   }
 
-  delete(attributes: Attributes): void {
-    remove(this.#root, pathOf(attributes), 0);
+  delete(path: AttributePath): void {
+    remove(this.#root, path, 0);
   }
 }
 
@@ -40,7 +43,7 @@ class Node<Value> {
 }
 
 /** Takes the value at the end of a path out, and every node that then leads nowhere. */
-function remove(node: Node<unknown>, path: readonly unknown[], depth: number): void {
+function remove(node: Node<unknown>, path: AttributePath, depth: number): void {
   if (depth === path.length) {
     node.value = undefined;
     return;
@@ -54,14 +57,18 @@ function remove(node: Node<unknown>, path: readonly unknown[], depth: number): v
 /** Stands before the text of a value that is no primitive, which no attribute that is a string can then equal. */
 const STRUCTURED = Symbol('structured attribute value');
 
-/** Keys and values by turns, by ascending key. */
-function pathOf(attributes: Attributes): unknown[] {
+/**
+ * The path of attributes as they are now; a later change of them does not change it.
+ *
+ * @throws whatever their accessors throw.
+ */
+export function pathOf(attributes: Attributes): AttributePath {
   const keys = Object.keys(attributes);
   sort(keys);
   const path: unknown[] = [];
   for (const key of keys) {
     const value = attributes[key];
-    if (typeof value === 'object' && value !== null) path.push(key, STRUCTURED, textOf(value));
+    if (typeof value === 'object' && value !== null) path.push(key, STRUCTURED, jsonText(value));
     else path.push(key, value ?? null);
   }
   return path;
@@ -75,14 +82,5 @@ function sort(keys: string[]): void {
     for (; place > 0 && (keys[place - 1] as string) > key; place -= 1)
       keys[place] = keys[place - 1] as string;
     keys[place] = key;
-  }
-}
-
-/** Cyclic values and those with a bigint inside have no text; all such of one kind are taken for the same. */
-function textOf(value: object): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return Object.prototype.toString.call(value);
   }
 }

@@ -70,7 +70,7 @@ const MAX_MILLIS = 2 ** 31 - 1;
  * - Measurements that are not finite are dropped, as negative ones of counters and histograms are; the SDK adds infinities up,
  *   and NaN where it is no histogram's, and counts a negative observation as 0. `dropped` counts them.
  * - Attributes are copied, so that changing the object later does not change what was recorded; values the SDK cannot hash
- *   (bigints, cyclic objects) do not throw.
+ *   (bigints, cyclic objects) do not throw, and attributes that are no object or have an accessor that throws are none.
  * - All delta points of a metric begin at the last collection; the SDK has a new series begin at its first measurement.
  * - Instrument names that differ in case alone are the same instrument, under the first name.
  * - At most one View may select an instrument, its name selects in upper and lower case, and its buckets are for

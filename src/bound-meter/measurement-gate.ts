@@ -61,10 +61,9 @@ export class MeasurementGate {
 
   #drop(reason: DropReason, value: unknown, count: number): undefined {
     this.#dropped[reason] += count;
-    this.#warnOnce(
-      reason,
-      `${typeof value === 'symbol' ? 'a symbol' : String(value)} is dropped (${reason})`,
-    );
+    // Any other value's own text may be of any length, or throw.
+    const what = typeof value === 'number' ? String(value) : `a value of type ${typeof value}`;
+    this.#warnOnce(reason, `${what} is dropped (${reason})`);
   }
 
   #warnOnce(key: string, what: string): void {

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { AttributeMap } from './attribute-map.ts';
+import { AttributeMap, pathOf, type AttributePath } from './attribute-map.ts';
 
 /** What is kept per attributes. */
 export interface Attributed {
@@ -24,7 +24,8 @@ export class SeriesTable<Series extends Attributed> {
   readonly #byAttributes = new AttributeMap<Series>();
   /** By the very object, where it is one that cannot change: most callbacks have such, and pass it every time. */
   readonly #byObject = new WeakMap<Attributes, Series>();
-  readonly #all = new Set<Series>();
+  /** With the path that each was found by: the copy of its attributes need not say the same JSON as they did. */
+  readonly #all = new Map<Series, AttributePath>();
   #overflow: Series | undefined;
 
   /**
@@ -40,22 +41,23 @@ export class SeriesTable<Series extends Attributed> {
 
   /** Every series, in the order of their making. One may be deleted on the way. */
   get all(): Iterable<Series> {
-    return this.#all;
+    return this.#all.keys();
   }
 
   /**
    * The series of these attributes, made where there is none yet; the overflow series where none fits any more.
    *
-   * @param given - None where it is left out, or null.
+   * @param given - None where it is left out, no object, or has an accessor that throws.
    */
   resolve(given: Attributes | undefined): Series {
-    const attributes = given ?? NONE;
+    const attributes = typeof given === 'object' && given !== null ? given : NONE;
     const known = this.#byObject.get(attributes);
     if (known !== undefined && this.#all.has(known)) return known;
-    const series = this.#byAttributes.get(attributes) ?? this.#added(attributes);
-    if (series === undefined) return (this.#overflow ??= this.#add(OVERFLOW));
-    if (isFixed(attributes)) this.#byObject.set(attributes, series);
-    return series;
+    try {
+      return this.#find(attributes);
+    } catch {
+      return this.#find(NONE);
+    }
   }
 
   isOverflow(series: Series): boolean {
@@ -63,24 +65,34 @@ export class SeriesTable<Series extends Attributed> {
   }
 
   delete(series: Series): void {
-    if (!this.#all.delete(series)) return;
-    this.#byAttributes.delete(series.attributes);
+    const path = this.#all.get(series);
+    if (path === undefined) return;
+    this.#all.delete(series);
+    this.#byAttributes.delete(path);
     if (series === this.#overflow) this.#overflow = undefined;
   }
 
+  #find(attributes: Attributes): Series {
+    const path = pathOf(attributes);
+    const series = this.#byAttributes.get(path) ?? this.#added(attributes, path);
+    if (series === undefined) return (this.#overflow ??= this.#add(OVERFLOW, pathOf(OVERFLOW)));
+    if (isFixed(attributes)) this.#byObject.set(attributes, series);
+    return series;
+  }
+
   /** A new series of these attributes, where it fits. */
-  #added(attributes: Attributes): Series | undefined {
+  #added(attributes: Attributes, path: AttributePath): Series | undefined {
     if (isOverflowSet(attributes)) return undefined;
     const others = this.#overflow === undefined ? 0 : 1;
-    if (this.#all.size - others < this.#limit) return this.#add(snapshot(attributes));
+    if (this.#all.size - others < this.#limit) return this.#add(snapshot(attributes), path);
     this.#onOverflow();
     return undefined;
   }
 
-  #add(attributes: Attributes): Series {
+  #add(attributes: Attributes, path: AttributePath): Series {
     const series = this.#create(attributes);
-    this.#byAttributes.set(attributes, series);
-    this.#all.add(series);
+    this.#byAttributes.set(path, series);
+    this.#all.set(series, path);
     return series;
   }
 }

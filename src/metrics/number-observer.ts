@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchObservableResult, Meter, MeterProvider, Observable } from '@opentelemetry/api';
 import { catalogue } from './catalogue/index.ts';
 import { instrumentName, type Metric } from './metric.ts';
@@ -28,6 +29,7 @@ export class NumberObserver {
   readonly #metrics: readonly ObservedMetric[];
   readonly #sources = new Set<NumberSource>();
   readonly #callback = (result: BatchObservableResult): Promise<void> => this.#observe(result);
+  #previous: Promise<void> = Promise.resolve();
 
   /** @throws whatever the meter throws. */
   constructor(meter: Meter) {
@@ -56,8 +58,19 @@ export class NumberObserver {
     return this.#metrics.map(({ observable }) => observable);
   }
 
+  /**
+   * Observes for one collection, once those before have ended and the SDK has had the microtasks that it takes them over
+   * in. Its readers share what was observed last: a counter that has less than that was reset for them, and adds its
+   * whole value once more.
+   */
+  #observe(result: BatchObservableResult): Promise<void> {
+    const observed = this.#previous.then(() => this.#observeAll(result));
+    this.#previous = observed.then(turn, turn);
+    return observed;
+  }
+
   /** A thousand engines have a hundred thousand numbers: other work gets its turn between the metrics. */
-  async #observe(result: BatchObservableResult): Promise<void> {
+  async #observeAll(result: BatchObservableResult): Promise<void> {
     for (const source of this.#sources) source.beforeCollection();
     const slice = new TimeSlice();
     for (const metric of this.#metrics) {
@@ -85,6 +98,10 @@ export class NumberObserver {
     }
     for (const { value, attributes } of merged.values()) result.observe(observable, value, attributes);
   }
+}
+
+function turn(): Promise<void> {
+  return nextTurn();
 }
 
 /** The observers of all providers, found from every copy of this package. */

@@ -1,5 +1,6 @@
 import type { Attributes, Context } from '@opentelemetry/api';
 import { BucketExemplars } from './bucket-exemplars.ts';
+import { jsonText } from './json-text.ts';
 import { sampledSpan } from './sampled-span.ts';
 
 interface Shared {
@@ -17,10 +18,7 @@ function shared(): Map<string, Shared> {
 
 /** What tells a histogram series from all others of this process: equal for attributes in any order. */
 export function seriesKey(name: string, attributes: Attributes): string {
-  return JSON.stringify([
-    name,
-    Object.entries(attributes).sort(([left], [right]) => (left < right ? -1 : 1)),
-  ]);
+  return jsonText([name, Object.entries(attributes).sort(([left], [right]) => (left < right ? -1 : 1))]);
 }
 
 /** The exemplars of a series whose provider keeps none, if somebody holds them. */
@@ -51,10 +49,10 @@ export class SharedExemplars {
     this.#exemplars = found.exemplars;
   }
 
-  /** Keeps a finite value where it was recorded in a sampled span. */
+  /** Keeps a value that a histogram takes, finite and not negative, where it was recorded in a sampled span. */
   offer(value: number, context: Context): void {
     const span = sampledSpan(context);
-    if (span === undefined || !Number.isFinite(value)) return;
+    if (span === undefined || !(value >= 0 && value < Infinity)) return;
     let bucket = 0;
     while (bucket < this.#boundaries.length && value > (this.#boundaries[bucket] as number)) bucket += 1;
     this.#exemplars.keep(bucket, value, span);

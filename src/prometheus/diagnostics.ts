@@ -26,7 +26,11 @@ export class Diagnostics {
   }
 }
 
-/** The text of anything that can be thrown. */
+/** The text of anything that can be thrown, by an observable callback say. Never throws. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return typeof thrown;
+  }
 }

@@ -1,4 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
+import { jsonText } from '../metrics/json-text.ts';
 
 /**
  * Attributes as the text between the braces of a sample, without the braces: `engine="0",model_name="m"`.
@@ -41,6 +42,6 @@ function labelName(key: string): string {
 
 function labelValue(value: unknown): string {
   if (typeof value === 'string') return value;
-  // JSON would turn NaN and the infinities into null.
-  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? '');
+  // JSON would turn NaN and the infinities into null, and has no bigints.
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : jsonText(value);
 }

@@ -63,15 +63,17 @@ export class HistogramLines implements SeriesLines<Histogram> {
     const kept = format.name === 'openmetrics' ? this.#exemplarsOf(point) : undefined;
     const exemplars = kept === undefined ? undefined : new ExemplarCursor(kept);
     let cumulative = 0;
+    // An empty bucket has no exemplar: it was kept after the collection, or of another provider's measurement.
     for (let index = 0; index < tails.length; index += 1) {
-      cumulative += counts[index] ?? 0;
+      const inBucket = counts[index] ?? 0;
+      cumulative += inBucket;
       writer.bucket(this.#bucketHead, tails[index] as Uint8Array, cumulative);
       const exemplar = exemplars?.upTo(boundaries[index] as number);
-      if (exemplar !== undefined) writer.exemplar(exemplar);
+      if (exemplar !== undefined && inBucket > 0) writer.exemplar(exemplar);
     }
     writer.bucket(this.#bucketHead, INFINITE_TAIL, count);
     const exemplar = exemplars?.upTo(Infinity);
-    if (exemplar !== undefined) writer.exemplar(exemplar);
+    if (exemplar !== undefined && count > cumulative) writer.exemplar(exemplar);
     // A sum that can fall, as it can where a boundary is negative, is no counter; and OpenMetrics has no count without one.
     const hasSum = sum !== undefined && (boundaries[0] ?? 0) >= 0;
     if (hasSum) writer.sample(this.#sumHead, sum);

@@ -37,8 +37,8 @@ export interface VllmPrometheusExporterStatus {
  * in `s` is `http_server_request_duration_seconds`), and counters end in `_total`. vLLM metrics have no unit. There
  * are no `_created` series and no timestamps, and exponential histograms, which no text format can hold, are left out.
  *
- * A scrape gets Prometheus text 0.0.4 or OpenMetrics 1.0, gzipped or not, as its headers prefer. Scrapes at the same
- * time share one collection. An observable callback that fails costs only its own metrics and is said through `diag`;
+ * A scrape gets Prometheus text 0.0.4 or OpenMetrics 1.0, gzipped or not, as its headers prefer; OpenMetrics has the
+ * exemplars of this package's histograms and of a `BoundMeterProvider`'s. Scrapes at the same time share one collection. An observable callback that fails costs only its own metrics and is said through `diag`;
  * a collection that fails or takes too long is answered with 503 and the reason.
  *
  * ```ts

@@ -27,6 +27,12 @@ describe('a measurement that is not allowed', () => {
     { what: 'a text', create: 'createHistogram', value: '1' as never, reason: 'notNumber' },
     { what: 'a bigint', create: 'createCounter', value: 1n as never, reason: 'notNumber' },
     { what: 'a symbol', create: 'createGauge', value: Symbol('s') as never, reason: 'notNumber' },
+    {
+      what: 'an object without a prototype, of which there is no text,',
+      create: 'createCounter',
+      value: Object.create(null) as never,
+      reason: 'notNumber',
+    },
     { what: 'nothing', create: 'createUpDownCounter', value: undefined as never, reason: 'notNumber' },
   ] as const)(
     '$what is dropped, counted as $reason, and warned of once',

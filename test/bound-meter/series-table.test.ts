@@ -67,6 +67,39 @@ describe('a series', () => {
     expect([...table.all]).toEqual([before, after]);
   });
 
+  it.each<[string, unknown]>([
+    ['bytes', Buffer.from('ab')],
+    [
+      'an object with a JSON text of its own',
+      Object.assign(Object.create({ toJSON: () => 'x' }) as object, { a: 1 }),
+    ],
+    ['what cannot be copied', { call: () => {} }],
+  ])('is found again, and deleted, by attributes with %s in them', (_what, value) => {
+    const { table } = start();
+    const attributes = { a: value } as Attributes;
+    const series = table.resolve(attributes);
+    expect(table.resolve({ ...attributes })).toBe(series);
+    table.delete(series);
+    expect([...table.all]).toEqual([]);
+    const next = table.resolve(attributes);
+    expect(next).not.toBe(series);
+    expect([...table.all]).toEqual([next]);
+  });
+
+  it('is the one without attributes for what is no attributes, or cannot be read', () => {
+    const { table } = start();
+    const none = table.resolve({});
+    const unreadable = {
+      get a(): never {
+        throw new Error('not today');
+      },
+    };
+    for (const given of [5, 'abc', true, Symbol('s'), 1n, null, undefined, unreadable]) {
+      expect(table.resolve(given as Attributes)).toBe(none);
+    }
+    expect([...table.all]).toEqual([{ attributes: {} }]);
+  });
+
   it('that was deleted is made anew for the same object', () => {
     const { table } = start();
     const attributes = Object.freeze({ a: '1' });

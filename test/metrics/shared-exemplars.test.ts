@@ -33,13 +33,14 @@ describe('SharedExemplars', () => {
     exemplars.release();
   });
 
-  it('keeps nothing of a span that is not sampled, and no value that is not finite', () => {
+  it('keeps nothing of a span that is not sampled, and no value that a histogram drops', () => {
     const key = seriesKey('vllm:refused', {});
     const exemplars = new SharedExemplars(key, [1]);
     exemplars.offer(1, ROOT_CONTEXT);
     exemplars.offer(1, trace.setSpanContext(ROOT_CONTEXT, { ...SPAN, traceFlags: 0 }));
     exemplars.offer(Number.NaN, SAMPLED);
     exemplars.offer(Infinity, SAMPLED);
+    exemplars.offer(-1, SAMPLED);
     expect(valuesOf(key)).toEqual([]);
     exemplars.release();
   });

@@ -248,6 +248,21 @@ describe('a scrape whose collection', () => {
     expect(exporter.status()).toEqual({ collections: 2, failedCollections: 0, callbackErrors: 4 });
   });
 
+  it('has an observable callback that throws what has no text loses that one alone', async () => {
+    const said = captureDiag();
+    const { exporter, provider, url } = await startEndpoint();
+    const meter = provider.getMeter('app');
+    meter.createObservableGauge('broken').addCallback(() => {
+      throw Object.create(null) as Error;
+    });
+    meter.createObservableGauge('fine').addCallback((result) => result.observe(1));
+    expect((await scrape(url)).body.toString()).toBe('# TYPE fine gauge\nfine 1.0\n');
+    expect(said).toEqual([
+      'error: opentelemetry-instrumentation-vllm/prometheus: an observable callback or metric producer failed: object; its metrics are left out',
+    ]);
+    expect(exporter.status()).toEqual({ collections: 1, failedCollections: 0, callbackErrors: 1 });
+  });
+
   it('cannot begin gets 503: before the MeterProvider is there, and after its shutdown', async () => {
     const exporter = new VllmPrometheusExporter({ preventServerStart: true });
     const url = await listen(createServer(exporter.getMetricsRequestHandler));

@@ -122,3 +122,20 @@ describe.each<ProviderKind>(['BoundMeterProvider', 'the SDK'])('exemplars with %
     expect((await lines(OPEN_METRICS_ACCEPT)).filter((line) => line.includes('#'))).toEqual([]);
   });
 });
+
+describe('exemplars of a series that two providers of the SDK have', () => {
+  it('are none in a bucket of the one that has nothing in it', async () => {
+    const { vllm } = startService({ modelName: 'two providers' });
+    const other = startService({ modelName: 'two providers' }).vllm;
+    const lines = await expose(vllm, 'the SDK', [1, 2]);
+    await expose(other, 'the SDK', [1, 2]);
+    preemptedRequest(vllm.engine(3), 'one', 1);
+    for (const times of [2, 3]) preemptedRequest(other.engine(3), `n ${times}`, times);
+    const ofEngine = (await lines(OPEN_METRICS_ACCEPT)).filter((line) => line.includes('engine="3"'));
+    expect(ofEngine.map((line) => line.replace(/^.*le="([^"]+)"\} (\S+)/, '$1: $2'))).toEqual([
+      expect.stringMatching(/^1\.0: 1\.0 # \{.*\} 1\.0 /),
+      '2.0: 1.0',
+      '+Inf: 1.0',
+    ]);
+  });
+});

@@ -20,6 +20,20 @@ describe('labelText', () => {
     expect(labelText(attributes)).toBe(text);
   });
 
+  it('writes what has no JSON, without throwing', () => {
+    const cyclic: { self?: object } = {};
+    cyclic.self = cyclic;
+    const fails = {
+      toJSON: (): never => {
+        throw new Error('not today');
+      },
+    };
+    const attributes: object = { big: 5n, cyclic, fails, list: [1n], run: () => {} };
+    expect(labelText(attributes as Attributes)).toBe(
+      'big="5",cyclic="[object Object]",fails="[object Object]",list="[object Array]",run=""',
+    );
+  });
+
   it('gives equal label sets equal texts, whatever the names they come from', () => {
     expect(labelText({ 'a.b': '1', a_a: '2' })).toBe(labelText({ a_b: '1', 'a.a': '2' }));
   });
