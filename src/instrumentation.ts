@@ -184,7 +184,10 @@ export class VllmInstrumentation {
     };
   }
 
-  /** Records again after {@link disable}. Without effect while the configuration says `enabled: false`. */
+  /**
+   * Records again after {@link disable}, and starts the stats log anew. Without effect while the configuration says
+   * `enabled: false`.
+   */
   enable(): void {
     if (!this.#configEnabled || this.#settings.enabled) return;
     this.#settings.enabled = true;
@@ -194,8 +197,8 @@ export class VllmInstrumentation {
   }
 
   /**
-   * Ends every request in flight as an abort and records nothing from then on. To lose no sample at shutdown, call
-   * it before the MeterProvider's own: `vllm.disable(); await provider.shutdown()`.
+   * Ends every request in flight as an abort, has the stats log print the rest, and records nothing from then on. To lose
+   * no sample at shutdown, call it before the MeterProvider's own: `vllm.disable(); await provider.shutdown()`.
    */
   disable(): void {
     if (!this.#settings.enabled) return;

@@ -104,6 +104,10 @@ export class Engine implements EngineMetrics, WatchedEngine {
     this.#outputs.record(message, receivedAt);
     const { orphans } = this.#host.live;
     if (orphans.size > 0) orphans.sweepNowAndThen(this.#settings.clock.wallSeconds());
+    // Whoever learned of a request's end may have removed the engine, or disabled everything. Outputs behind that one
+    // may have started requests all the same.
+    if (this.#removed) this.endAll('abort');
+    if (this.#removed || !this.#settings.enabled) return;
     const stats = message.scheduler_stats;
     if (stats !== undefined && stats !== null) this.#recordStats(stats);
   }

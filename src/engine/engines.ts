@@ -81,6 +81,8 @@ export class Engines implements StatsSource {
     const engine = this.#byIndex.get(index);
     if (engine === undefined) return false;
     engine.endAll('abort');
+    // Whoever learned of a request's end may have removed it.
+    if (this.#byIndex.get(index) !== engine) return true;
     this.#byIndex.delete(index);
     this.#removed.add(index);
     this.#tellAll('engineRemoved', engine);

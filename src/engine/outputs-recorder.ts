@@ -21,8 +21,10 @@ export class OutputsRecorder {
   readonly #order = new RequestOrder();
   // All requests of a step that got a token in the one before have the same latency.
   readonly #latencies: HistogramRun;
-  /** Prompt tokens that were computed for the batch. */
-  #computedTokens = 0;
+  /** Tokens that the counter has not been given yet. */
+  #generatedTokens = 0;
+  /** All tokens of the batch: those generated, and those of prompts that were computed. */
+  #batchTokens = 0;
 
   /** @param tracksUnknown - Whether an output of an id that is not known starts a request. */
   constructor(host: RequestHost, iterationTokens: HistogramSeries, tracksUnknown: boolean) {
@@ -42,47 +44,52 @@ export class OutputsRecorder {
 
   /** One sample of iteration tokens for a batch that holds any output. */
   #recordBatch(outputs: readonly EngineCoreOutput[], timestamp: number, receivedAt: number): void {
-    const { live, series, drops } = this.#host;
+    const { live, drops } = this.#host;
     this.#host.outputsObserved = true;
     // A span processor may well give us another message while this one ends a request.
-    const outerTokens = this.#computedTokens;
-    this.#computedTokens = 0;
+    const outerTokens = this.#batchTokens;
+    this.#batchTokens = 0;
     // One that becomes an orphan in this batch needs no word of it.
     const hasOrphans = live.orphans.size > 0;
-    let generated = 0;
     for (let position = 0; position < outputs.length; position += 1) {
       try {
-        generated += this.#recordOutput(outputs[position], timestamp, receivedAt, hasOrphans);
+        this.#recordOutput(outputs[position], timestamp, receivedAt, hasOrphans);
       } catch (error) {
         drops.count('malformedMessage', error);
       }
     }
     this.#order.turn();
-    this.#latencies.flush();
-    series.generationTokens.add(generated);
-    this.#iterationTokens.record(this.#computedTokens + generated, ROOT_CONTEXT);
-    this.#computedTokens = outerTokens;
+    this.#settle();
+    this.#iterationTokens.record(this.#batchTokens, ROOT_CONTEXT);
+    this.#batchTokens = outerTokens;
   }
 
-  /** @returns The tokens it generated. */
+  /** Records what has been gathered. */
+  #settle(): void {
+    this.#latencies.flush();
+    this.#host.series.generationTokens.add(this.#generatedTokens);
+    this.#generatedTokens = 0;
+  }
+
   #recordOutput(
     output: EngineCoreOutput | undefined,
     timestamp: number,
     receivedAt: number,
     hasOrphans: boolean,
-  ): number {
+  ): void {
     const request = this.#order.find(output?.request_id) ?? this.#lookUp(output, receivedAt);
-    if (output === undefined || request === undefined) return 0;
+    if (output === undefined || request === undefined) return;
     this.#order.add(request);
     if (hasOrphans) this.#host.live.orphans.touch(request);
-    let tokens = 0;
     try {
-      tokens = this.#tokenCount(output.new_token_ids);
+      const tokens = this.#tokenCount(output.new_token_ids);
       request.countTokens(tokens);
+      this.#generatedTokens += tokens;
+      this.#batchTokens += tokens;
       const { events, num_nans_in_logits: nans, prefill_stats: prefill } = output;
       if (events !== undefined && events !== null) this.#applyEvents(request, events);
       if (nans !== undefined && this.#nans(nans) > 0) request.noteCorruption();
-      this.#computedTokens += request.applyTokens(
+      this.#batchTokens += request.applyTokens(
         tokens,
         timestamp,
         receivedAt,
@@ -95,7 +102,6 @@ export class OutputsRecorder {
     }
     const reason = output.finish_reason;
     if (reason !== undefined && reason !== null) this.#end(request, reason, receivedAt);
-    return tokens;
   }
 
   /** The request of an output, started now where nobody has; undefined where there is to be none. */
@@ -132,6 +138,8 @@ export class OutputsRecorder {
     const reason = finishReasonOf(code);
     // A reason that is not known yet ended the request all the same.
     if (reason === undefined) this.#host.drops.count('unknownFinishReason', code);
+    // Whoever learns of the end may read the series, or remove the engine.
+    this.#settle();
     request.endByEngine(reason ?? 'stop', receivedAt);
   }
 

@@ -12,8 +12,9 @@ const listeningOf = new WeakMap<AbortSignal, Listening>();
  * Calls `callback` once when `signal` aborts, at once where it has already; also where an earlier listener stops the
  * event.
  *
+ * @throws whatever a signal that is not of the platform throws.
  * @returns What takes the callback off again, and with the last one the listener: Node keeps a signal made by
- *   `AbortSignal.any()` for as long as it has one.
+ *   `AbortSignal.any()` for as long as it has one. Never throws.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
@@ -26,7 +27,11 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
     callbacks.delete(callback);
     if (callbacks.size > 0) return;
     listeningOf.delete(signal);
-    listener[Symbol.dispose]();
+    try {
+      listener[Symbol.dispose]();
+    } catch {
+      // A signal of another kind that lets go of no listener: this one has nobody to call any more.
+    }
   };
 }
 

@@ -92,22 +92,33 @@ export class EngineRequest extends RequestTracker implements RequestLifecycle, S
       this.host.drops.count('invalidValue', count, 'a number of tokens');
       return false;
     }
-    const { series } = this.host;
+    const { series, drops } = this.host;
     this.countTokens(count);
     series.generationTokens.add(count);
-    this.applyTokens(
-      count,
-      this.#engineTime(options.timestamp),
-      this.#wallTime(options.receivedAt),
-      options.prefill ?? undefined,
-      series.interTokenLatency,
-    );
+    try {
+      this.applyTokens(
+        count,
+        this.#engineTime(options.timestamp),
+        this.#wallTime(options.receivedAt),
+        options.prefill ?? undefined,
+        series.interTokenLatency,
+      );
+    } catch (error) {
+      drops.count('invalidValue', error, 'the options of tokens');
+    }
     return true;
   }
 
   end(reason: FinishReason, options: EndOptions = {}): boolean {
-    const receivedAt = this.#wallTime(options.receivedAt);
-    return this.#finish(reason, receivedAt, options.error, toHrTime(receivedAt));
+    let given: EndOptions = {};
+    try {
+      const { receivedAt, error } = options;
+      given = { receivedAt, error };
+    } catch (error) {
+      this.host.drops.count('invalidValue', error, 'the options of an end');
+    }
+    const receivedAt = this.#wallTime(given.receivedAt);
+    return this.#finish(reason, receivedAt, given.error, toHrTime(receivedAt));
   }
 
   /**

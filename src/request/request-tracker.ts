@@ -197,10 +197,10 @@ export class RequestTracker {
 
   #trackFirstTokens(timestamp: number, receivedAt: number, prefill: PrefillStats | undefined): number {
     const { promptTokens } = this;
-    this.#prefilling = false;
     const computedTokens = this.#countPrompt(
       prefill ?? { num_prompt_tokens: promptTokens, num_computed_tokens: promptTokens },
     );
+    this.#prefilling = false;
     this.#timeToFirstToken = this.#sinceArrival(receivedAt);
     if (this.#sawArrival) this.host.series.timeToFirstToken.record(this.#timeToFirstToken, this.context);
     this.#firstTokenAt = timestamp;
@@ -226,11 +226,14 @@ export class RequestTracker {
       prefill.num_computed_tokens === undefined
         ? Math.max(prompt - cached, 0)
         : this.#tokens(prefill.num_computed_tokens);
+    const localHit = this.#tokens(prefill.num_local_cached_tokens);
+    const external = this.#tokens(prefill.num_external_cached_tokens);
+    // All has been read: of statistics that can't be, nothing is counted.
     series.promptTokens.add(prompt);
     series.promptTokensCached.add(cached);
     series.promptTokensComputed.add(computed);
-    series.promptTokensLocalHit.add(this.#tokens(prefill.num_local_cached_tokens));
-    series.promptTokensExternal.add(this.#tokens(prefill.num_external_cached_tokens));
+    series.promptTokensLocalHit.add(localHit);
+    series.promptTokensExternal.add(external);
     return computed;
   }
 

@@ -12,10 +12,14 @@ export function toHrTime(wallSeconds: number): HrTime {
 
 /**
  * A time given to `span.end()` as wall-clock seconds, read as the SDK reads it: a number that `performance.now()`
- * has passed is a reading of that, any other one milliseconds since the epoch.
+ * has passed is a reading of that, any other one milliseconds since the epoch. NaN where it can't be read.
  */
 export function toWallSeconds(time: TimeInput): number {
-  if (Array.isArray(time)) return time[0] + time[1] / 1e9;
-  if (time instanceof Date) return time.getTime() / 1000;
-  return (time <= performance.now() ? performance.timeOrigin + time : time) / 1000;
+  try {
+    if (Array.isArray(time)) return time[0] + time[1] / 1e9;
+    if (time instanceof Date) return time.getTime() / 1000;
+    return (time <= performance.now() ? performance.timeOrigin + time : time) / 1000;
+  } catch {
+    return Number.NaN;
+  }
 }

@@ -1,5 +1,6 @@
 import {
   SpanStatusCode,
+  type HrTime,
   type Span,
   type SpanContext,
   type SpanStatus,
@@ -9,6 +10,7 @@ import type { Drops } from '../metrics/drops.ts';
 import type { ClientResponse } from './request-options.ts';
 import type { RequestSpan } from './request-span.ts';
 import { reasonOfStatus, statusCodeAfter, type SpanEndListener } from './span-end.ts';
+import type { RequestSummary } from './span-summary.ts';
 
 /**
  * The span of a request that nobody records, as where there is no tracing or the sampler said no: it carries its parent's
@@ -45,8 +47,16 @@ export class UnrecordedSpan implements Span, RequestSpan {
 
   addPreemption(): void {}
 
-  finish(): void {
+  finish({ reasons }: RequestSummary, endTime: HrTime | undefined): void {
     this.#listener = undefined;
+    if (endTime === undefined) return;
+    try {
+      // Whoever adopted it too, or replaced these methods, learns of its end as of any span's.
+      if (reasons.includes('error')) this.setStatus({ code: SpanStatusCode.ERROR });
+      this.end(endTime);
+    } catch (error) {
+      this.#drops.count('providerError', error);
+    }
   }
 
   spanContext(): SpanContext {

@@ -109,39 +109,49 @@ export class WatchedSpan implements RequestSpan {
 
   /** Notes the status that is set on the span, and sets it. */
   setStatus(span: Span, status: SpanStatus): Span {
-    this.#statusCode = statusCodeAfter(this.#statusCode, status);
+    this.#noteStatus(status);
     return this.#setStatus?.call(span, status) ?? span;
+  }
+
+  #noteStatus(status: SpanStatus): void {
+    this.#statusCode = statusCodeAfter(this.#statusCode, status);
+    if (this.#before !== undefined) this.#before.#noteStatus(status);
   }
 
   #watch(span: SpanWithWatch): void {
     const before = span[WATCH];
-    if (before !== undefined && span.end === endWatched) {
+    // First: on a span that can't be extended this throws, and what is replaced below would find nobody to tell.
+    span[WATCH] = this;
+    // What was replaced for the one before still is, though somebody may have put more on top of it.
+    if (before !== undefined && span.end !== before.#end) {
       this.#before = before;
       this.#end = before.#end;
       this.#setStatus = before.#setStatus;
-    } else {
-      this.#end = span.end;
-      // The SDK's recording spans tell their status (ReadableSpan); others forget it.
-      if (!('status' in span)) {
-        this.#setStatus = span.setStatus;
-        span.setStatus = setWatchedStatus;
-      }
-      span.end = endWatched;
+      this.#statusCode = before.#statusCode;
+      return;
     }
-    span[WATCH] = this;
+    this.#end = span.end;
+    // The SDK's recording spans tell their status (ReadableSpan); others forget it.
+    if (!('status' in span)) {
+      this.#setStatus = span.setStatus;
+      span.setStatus = setWatchedStatus;
+    }
+    span.end = endWatched;
   }
 
-  /** Whoever replaced the method after us keeps theirs, which calls ours: it then finds nobody to tell. */
+  /** Whoever replaced a method after us keeps theirs, which calls ours: it then finds nobody to tell. */
   #unwatch(span: SpanWithWatch): void {
     if (span[WATCH] !== this) return;
     if (this.#before !== undefined) {
       span[WATCH] = this.#before;
       return;
     }
-    if (span.end === endWatched && this.#end !== undefined) span.end = this.#end;
-    if (span.setStatus === setWatchedStatus && this.#setStatus !== undefined) {
+    if (span.end !== endWatched || this.#end === undefined) return;
+    if (this.#setStatus !== undefined) {
+      if (span.setStatus !== setWatchedStatus) return;
       span.setStatus = this.#setStatus;
     }
+    span.end = this.#end;
   }
 
   #guard(action: () => void): void {

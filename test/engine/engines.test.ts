@@ -1,9 +1,12 @@
 import { context } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
 import { VllmInstrumentation } from '../../src/instrumentation.ts';
+import { CurrentEngines } from '../../src/metrics/live-engines.ts';
 import { getRequest } from '../../src/request/request-context.ts';
 import { collectUntil } from '../support/garbage.ts';
 import { message, output } from '../support/messages.ts';
+import { onSpanEnd } from '../support/on-span-end.ts';
+import { endings } from '../support/per-request.ts';
 import { startService } from '../support/service.ts';
 import { OWN_READERS, showThrough } from '../support/shown.ts';
 
@@ -44,6 +47,58 @@ describe('removeEngine', () => {
     expect(reasons).toEqual([['abort'], ['abort'], ['abort'], ['abort', 'abort'], ['abort']]);
     expect(vllm.status().requestsInFlight).toBe(1);
     expect(requests[0]!.end('stop')).toBe(false);
+  });
+
+  it('from within, by whoever learns that a request of it has ended, removes it once, and not the one that comes back', async () => {
+    let ends = 0;
+    const processor = onSpanEnd(() => {
+      ends += 1;
+      if (ends === 2) vllm.removeEngine(0);
+      if (ends === 3) vllm.engine(0);
+    });
+    const named = { modelName: 'removed-from-within' };
+    const { vllm, engine, provider, read } = startService(named, { spanProcessors: [processor] });
+    const other = new VllmInstrumentation(named);
+    other.setMeterProvider(provider);
+    other.engine(0);
+    const told: string[] = [];
+    vllm.watchEngines({
+      engineAdded: ({ index }) => void told.push(`added ${index}`),
+      engineRemoved: ({ index }) => void told.push(`removed ${index}`),
+    });
+    for (let count = 0; count < 3; count += 1) engine.startRequest();
+    expect(vllm.removeEngine(0)).toBe(true);
+    expect(told).toEqual(['added 0', 'removed 0', 'added 0']);
+    expect(vllm.engineIndices).toEqual([0]);
+    expect(vllm.engine(0)).not.toBe(engine);
+    vllm.removeEngine(0);
+    other.engine(0).startRequest().end();
+    expect(endings(await read(), { model_name: 'removed-from-within' })).toEqual({ stop: 1 });
+    expect(new CurrentEngines().have({ model_name: 'removed-from-within', engine: '0' })).toBe(true);
+    other.removeEngine(0);
+    expect(new CurrentEngines().have({ model_name: 'removed-from-within', engine: '0' })).toBe(false);
+  });
+
+  it('in the middle of a message leaves nothing of what comes behind: no request, and no series of statistics', async () => {
+    const processor = onSpanEnd(() => vllm.removeEngine(1));
+    const tracking = { trackUnknownRequests: true };
+    const { vllm, traced, read } = startService(tracking, { spanProcessors: [processor] });
+    vllm.engine(1);
+    vllm.observe({
+      engine_index: 1,
+      timestamp: 1,
+      outputs: [output('a', 1, { finish_reason: 0 }), output('b', 1)],
+      scheduler_stats: {
+        spec_decoding_stats: { num_drafts: 1, num_draft_tokens: 1, num_accepted_tokens_per_pos: [1] },
+      },
+    });
+    expect(vllm.engineIndices).toEqual([0]);
+    const reasons = traced.spans.map(({ attributes }) => attributes['gen_ai.response.finish_reasons']);
+    expect(reasons).toEqual([['stop'], ['abort']]);
+    const { metrics } = await read();
+    expect(metrics.map(({ descriptor }) => descriptor.name)).not.toContain(
+      'vllm:spec_decode_num_accepted_tokens_per_pos',
+    );
   });
 
   it('frees a LoRA adapter of a request in flight there', async () => {

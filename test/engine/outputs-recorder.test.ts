@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EngineCoreEvent, EngineCoreOutput, EngineCoreOutputs } from '../../src/engine/messages.ts';
 import { collectUntil } from '../support/garbage.ts';
 import { message, output, preempted, queued, scheduled } from '../support/messages.ts';
+import { onSpanEnd } from '../support/on-span-end.ts';
 import { all, counts, endings, PER_ENGINE_REQUEST } from '../support/per-request.ts';
 import { startService } from '../support/service.ts';
 
@@ -279,15 +280,67 @@ describe('a last output of which something cannot be read', () => {
   });
 });
 
+describe('an output of which something cannot be read', () => {
+  const broken = <T extends object>(target: T, name: string): T =>
+    Object.defineProperty(target, name, {
+      get: (): never => {
+        throw new RangeError('truncated');
+      },
+    });
+
+  it.each(['finish_reason', 'events', 'prefill_stats', 'num_nans_in_logits'])(
+    'keeps its tokens, for the engine and the iteration as for its request: %s',
+    async (name) => {
+      const { vllm, engine, read, dropped } = startService();
+      for (const requestId of ['r', 's']) engine.startRequest({ requestId });
+      vllm.observe(message(1, broken(output('r', 3), name), output('s', 1)));
+      vllm.observe(message(2, output('r', 2, { finish_reason: 0 }), output('s', 1, { finish_reason: 0 })));
+      const reading = await read();
+      expect(reading.value(GENERATED)).toBe(7);
+      expect(reading.histogram('vllm:request_generation_tokens')).toMatchObject({ count: 2, sum: 7 });
+      expect(reading.histogram(ITERATION)).toMatchObject({ count: 2, sum: 7 });
+      expect(reading.histogram('vllm:time_to_first_token_seconds').count).toBe(2);
+      expect(dropped()).toEqual({ malformedMessage: 1 });
+    },
+  );
+
+  it('counts nothing of prefill statistics that cannot be read to the end', async () => {
+    const { vllm, engine, read } = startService();
+    engine.startRequest({ requestId: 'r' });
+    const prefill = broken({ ...PREFILL }, 'num_external_cached_tokens');
+    vllm.observe(message(1, output('r', 1, { prefill_stats: prefill })));
+    vllm.observe(message(2, output('r', 1, { prefill_stats: PREFILL })));
+    const reading = await read();
+    expect(reading.value('vllm:prompt_tokens')).toBe(100);
+    expect(reading.value('vllm:prompt_tokens_by_source', { source: 'local_compute' })).toBe(70);
+    expect(reading.histogram(ITERATION)).toMatchObject({ count: 2, sum: 72 });
+    expect(reading.histogram('vllm:time_to_first_token_seconds').count).toBe(1);
+  });
+});
+
+describe('the end of a request in the middle of a batch', () => {
+  it('finds all that came before it recorded', () => {
+    const seen: number[] = [];
+    let readTokens = (): number => 0;
+    const { vllm, engine } = startService({}, { spanProcessors: [onSpanEnd(() => seen.push(readTokens()))] });
+    vllm.watchEngines({
+      engineAdded: (watched) => {
+        readTokens = () => watched.readStats().generationTokens;
+      },
+      engineRemoved: () => {},
+    });
+    for (const requestId of ['a', 'b', 'c']) engine.startRequest({ requestId });
+    const last = { finish_reason: 0 };
+    vllm.observe(message(1, output('a', 1), output('b', 2, last), output('c', 4), output('a', 8, last)));
+    expect(seen).toEqual([3, 15]);
+    expect(readTokens()).toBe(15);
+  });
+});
+
 describe('vllm:iteration_tokens_total', () => {
   it('has the tokens of each message, also where one comes while the other ends a request', async () => {
     const within = [output('b', 2, { prefill_stats: { ...PREFILL, num_computed_tokens: 5 } })];
-    const processor = {
-      onStart: (): void => {},
-      onEnd: (): void => vllm.observe(message(2, ...within)),
-      forceFlush: (): Promise<void> => Promise.resolve(),
-      shutdown: (): Promise<void> => Promise.resolve(),
-    };
+    const processor = onSpanEnd(() => vllm.observe(message(2, ...within)));
     const { vllm, engine, read } = startService({}, { spanProcessors: [processor] });
     const requests = ['a', 'b', 'c'].map((requestId) => engine.startRequest({ requestId }));
     vllm.observe(

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { onAbort } from '../../src/request/abort-listener.ts';
 import { VllmInstrumentation } from '../../src/instrumentation.ts';
 import { collectUntil } from '../support/garbage.ts';
-import { endings } from '../support/per-request.ts';
+import { all, counts, endings, PER_ENGINE_REQUEST, PER_USER_REQUEST } from '../support/per-request.ts';
 import { startService } from '../support/service.ts';
 
 describe('onAbort', () => {
@@ -86,6 +86,26 @@ describe('a request with an AbortSignal', () => {
     const reading = await read();
     expect(endings(reading)).toEqual({ abort: 1 });
     expect(reading.histogram('vllm:e2e_request_latency_seconds')).toMatchObject({ count: 1, sum: 4 });
+  });
+
+  it.each([1, 2])('that lets go of no listener ends all the same, with %d choices', async (n) => {
+    const { engine, read, dropped } = startService();
+    const target = new EventTarget();
+    const signal = {
+      aborted: false,
+      addEventListener: target.addEventListener.bind(target),
+      removeEventListener: (): never => {
+        throw new TypeError('not here');
+      },
+    } as unknown as AbortSignal;
+    const request = engine.startRequest({ n, signal });
+    expect(request.end('length')).toBe(true);
+    target.dispatchEvent(new Event('abort'));
+    const reading = await read();
+    expect(endings(reading)).toEqual({ length: n });
+    expect(counts(reading, PER_ENGINE_REQUEST)).toEqual(all(PER_ENGINE_REQUEST, n));
+    expect(counts(reading, PER_USER_REQUEST)).toEqual(all(PER_USER_REQUEST, 1));
+    expect(dropped()).toEqual({});
   });
 
   it('that has aborted ends at its start', async () => {

@@ -214,13 +214,21 @@ describe('a span that the application ends', () => {
     expect(dropped()).toEqual({});
   });
 
-  it('with a time that is none ends it now, and is counted', async () => {
-    const { engine, clock, read, dropped } = startService();
-    const request = engine.startRequest();
-    clock.wall = 1004;
-    request.span!.end(Number.NaN);
-    expect((await read()).histogram('vllm:e2e_request_latency_seconds').sum).toBe(4);
-    expect(dropped()).toEqual({ invalidValue: 1 });
+  it.each([
+    ['sampled', {}],
+    ['not sampled', { sampler: new AlwaysOffSampler() }],
+  ])('with a time that is none, or cannot be read, ends it now, and is counted: %s', async (_, tracing) => {
+    const times: readonly unknown[] = [Number.NaN, 10n, [10n, 0], Object.create(null)];
+    const { engine, clock, read, dropped } = startService({}, tracing);
+    for (const time of times) {
+      clock.wall = 1000;
+      const { span } = engine.startRequest();
+      clock.wall = 1004;
+      span!.end(time as number);
+    }
+    const { count, sum } = (await read()).histogram('vllm:e2e_request_latency_seconds');
+    expect([count, sum]).toEqual([4, 16]);
+    expect(dropped()).toEqual({ invalidValue: 4 });
   });
 
   it('ends it once, and its span once, whoever came first', async () => {
@@ -259,6 +267,48 @@ describe('a span that the application ends', () => {
     expect(ends).toEqual(['span', 'request']);
     expect(traced.spans).toHaveLength(2);
     expect(endings(await read())).toEqual({ stop: 1, length: 1 });
+  });
+
+  it('ends the request that adopted it after that, too, each once', async () => {
+    const { vllm, engine, traced, read, dropped } = startService();
+    const { span } = engine.startRequest({ requestId: 'own' });
+    const inner = span!.end;
+    let calls = 0;
+    span!.end = function wrapped(this: Span, endTime): void {
+      calls += 1;
+      inner.call(this, endTime);
+    };
+    const adopter = vllm.adopt(span, { requestId: 'adopter' });
+    span!.end();
+    expect(adopter.ended).toBe(true);
+    expect(calls).toBe(1);
+    expect(traced.spans).toHaveLength(1);
+    expect(endings(await read())).toEqual({ stop: 2 });
+    expect(dropped()).toEqual({});
+  });
+
+  it('ends once where it takes no further property, and its request by itself', async () => {
+    const { vllm, read, dropped } = startService();
+    let ends = 0;
+    const span: Span = Object.seal({
+      spanContext: () => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 }),
+      isRecording: () => true,
+      setAttribute: () => span,
+      setAttributes: () => span,
+      addEvent: () => span,
+      addLink: () => span,
+      addLinks: () => span,
+      setStatus: () => span,
+      updateName: () => span,
+      recordException: () => {},
+      end: () => void (ends += 1),
+    });
+    const request = vllm.adopt(span);
+    span.end();
+    expect([ends, request.ended]).toEqual([1, false]);
+    request.end('length');
+    expect(endings(await read())).toEqual({ length: 1 });
+    expect(dropped()).toEqual({ providerError: 1 });
   });
 
   const STATUSES: readonly [string, readonly SpanStatus[], FinishReason][] = [
@@ -357,6 +407,43 @@ describe('a request without tracing', () => {
     expect([first.ended, second.ended]).toEqual([false, true]);
     first.span!.end();
     expect(endings(await read())).toEqual({ stop: 1, length: 1 });
+  });
+
+  it('learns of a status that was set before it, or for another, where one span is that of all and does not tell it', async () => {
+    const { vllm, engine, read, dropped } = startService();
+    const statuses: SpanStatus[] = [];
+    let ends = 0;
+    const shared = {
+      spanContext: () => ({ traceId: '', spanId: '', traceFlags: 0 }),
+      isRecording: () => true,
+      setAttribute: () => shared,
+      setAttributes: () => shared,
+      recordException: () => {},
+      setStatus: (status: SpanStatus) => {
+        statuses.push(status);
+        return shared;
+      },
+      end: () => void (ends += 1),
+    };
+    const tracer = { startSpan: () => shared } as unknown as Tracer;
+    vllm.setTracerProvider({ getTracer: () => tracer });
+    engine.startRequest();
+    shared.setStatus({ code: SpanStatusCode.ERROR });
+    engine.startRequest();
+    shared.end();
+    expect(endings(await read())).toEqual({ error: 2 });
+
+    engine.startRequest();
+    const inner = shared.setStatus;
+    shared.setStatus = function wrapped(status): typeof shared {
+      return inner.call(this, status);
+    };
+    shared.end();
+    engine.startRequest().end('error');
+    expect(endings(await read())).toEqual({ stop: 1, error: 3 });
+    expect(statuses.map(({ code }) => code)).toEqual([SpanStatusCode.ERROR, SpanStatusCode.ERROR]);
+    expect(ends).toBe(3);
+    expect(dropped()).toEqual({});
   });
 
   it('does not reach into a span that cannot be written to', async () => {

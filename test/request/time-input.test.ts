@@ -31,4 +31,11 @@ describe('toWallSeconds', () => {
     const difference = toWallSeconds(time) * 1e6 - hrTimeToMicroseconds(traced.span.endTime);
     expect(Math.abs(difference)).toBeLessThan(2000);
   });
+
+  it.each([[10n], [[10n, 0]], [Symbol('now')], [Object.create(null)], [{}], [Number.NaN]])(
+    'reads no time from %o',
+    (time) => {
+      expect(toWallSeconds(time as TimeInput)).toBeNaN();
+    },
+  );
 });

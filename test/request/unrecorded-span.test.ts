@@ -61,6 +61,39 @@ describe('the span of a request that is not recorded', () => {
     expect(endings(await read())).toEqual({ error: 2 });
   });
 
+  it.each([
+    ['length', { length: 1, stop: 1 }],
+    ['error', { error: 2 }],
+  ] as const)(
+    'ends with its own request, by %s, and with it the one that adopted it, as a recorded span does',
+    async (reason, ended) => {
+      for (const { vllm, engine, read, clock } of [startService(), unsampled()]) {
+        const request = engine.startRequest({ requestId: 'own' });
+        const adopter = vllm.adopt(request.span, { requestId: 'adopter' });
+        clock.wall = 1003;
+        request.end(reason, { receivedAt: 1002 });
+        expect(adopter.ended).toBe(true);
+        const reading = await read();
+        expect(endings(reading)).toEqual(ended);
+        expect(reading.histogram('vllm:e2e_request_latency_seconds')).toMatchObject({ count: 2, sum: 4 });
+      }
+    },
+  );
+
+  it('calls what somebody put in the place of its end, once, and counts what that throws', async () => {
+    const { engine, read, dropped } = unsampled();
+    const request = engine.startRequest();
+    let calls = 0;
+    request.span!.end = (): never => {
+      calls += 1;
+      throw new Error('broken');
+    };
+    expect([request.end('length'), request.end('length')]).toEqual([true, false]);
+    expect(calls).toBe(1);
+    expect(endings(await read())).toEqual({ length: 1 });
+    expect(dropped()).toEqual({ providerError: 1 });
+  });
+
   it('is left to its own request where the one that adopted it has ended', async () => {
     const { vllm, engine, read } = unsampled();
     const request = engine.startRequest({ requestId: 'own' });

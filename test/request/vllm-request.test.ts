@@ -63,6 +63,51 @@ describe('end', () => {
   );
 });
 
+describe('options that cannot be read', () => {
+  const broken = (name: string): object =>
+    Object.defineProperty({}, name, {
+      get: (): never => {
+        throw new RangeError('truncated');
+      },
+    });
+
+  it.each([
+    ['receivedAt', 1],
+    ['error', 1],
+    ['receivedAt', 2],
+  ])('of an end are the defaults, and counted: %s, %d choices', async (name, n) => {
+    const { engine, clock, read, dropped } = startService();
+    const request = engine.startRequest({ n });
+    clock.wall = 1004;
+    expect(request.end('error', broken(name))).toBe(true);
+    const reading = await read();
+    expect(endings(reading)).toEqual({ error: n });
+    expect(reading.histogram('vllm:e2e_request_latency_seconds')).toMatchObject({ count: n, sum: 4 * n });
+    expect(dropped()).toEqual({ invalidValue: n });
+  });
+
+  it.each([
+    ['timestamp', broken('timestamp')],
+    ['receivedAt', broken('receivedAt')],
+    ['prefill', broken('prefill')],
+    ['what the prefill says first', { prefill: broken('num_cached_tokens') }],
+    ['what it says last', { prefill: broken('num_external_cached_tokens') }],
+  ])('of tokens cost no token, and the next output is the first: %s', async (_, options) => {
+    const { engine, clock, read, dropped } = startService();
+    const request = engine.startRequest({ promptTokens: 7 });
+    expect(request.recordTokens(3, options)).toBe(true);
+    clock.wall = 1004;
+    expect(request.recordTokens(2)).toBe(true);
+    request.end();
+    const reading = await read();
+    expect(reading.value('vllm:generation_tokens')).toBe(5);
+    expect(reading.histogram('vllm:request_generation_tokens')).toMatchObject({ count: 1, sum: 5 });
+    expect(reading.value('vllm:prompt_tokens')).toBe(7);
+    expect(reading.histogram('vllm:time_to_first_token_seconds')).toMatchObject({ count: 1, sum: 4 });
+    expect(dropped()).toEqual({ invalidValue: 1 });
+  });
+});
+
 describe('what is recorded after the end', () => {
   it('is counted as dropped and changes nothing', async () => {
     const { engine, traced, read, dropped } = startService();

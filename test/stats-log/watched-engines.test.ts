@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { WatchedEngine } from '../../src/engine/stats-source.ts';
+import { message, output } from '../support/messages.ts';
+import { onSpanEnd } from '../support/on-span-end.ts';
 import { startService, type Service } from '../support/service.ts';
 import { captureDiag } from '../support/captured-diag.ts';
-import { IDLE, startLog, startLoggedService, withRates } from './logged-service.ts';
+import { IDLE, pass, startLog, startLoggedService, withRates } from './logged-service.ts';
+import { RecordedLines } from './recorded-lines.ts';
 
 /** The engines that a watcher was told of. */
 function watch(service: Service) {
@@ -69,6 +72,35 @@ describe('watchEngines', () => {
 });
 
 describe('engines of an instrumentation that come and go between ticks', () => {
+  it('count with all their tokens where the end of a request removes them in the middle of a message', () => {
+    const processor = onSpanEnd(() => vllm.removeEngine(0));
+    const service = startService({}, { spanProcessors: [processor] });
+    const { vllm, engine } = service;
+    const { after } = startLog(service);
+    for (const requestId of ['a', 'b', 'c']) engine.startRequest({ requestId });
+    vllm.observe(message(1, output('a', 20), output('b', 30, { finish_reason: 0 }), output('c', 5)));
+    expect(after(10)).toEqual([`info: ${withRates('0.0', '5.0')}`]);
+  });
+
+  it('move no counter once that disables everything, so that their last line has all', () => {
+    const processor = onSpanEnd(() => vllm.disable());
+    const lines = new RecordedLines();
+    const service = startService({ statsLog: { logger: lines } }, { spanProcessors: [processor] });
+    const { vllm, engine, clock } = service;
+    let generated = (): number => -1;
+    vllm.watchEngines({
+      engineAdded: (watched) => {
+        generated = () => watched.readStats().generationTokens;
+      },
+      engineRemoved: () => {},
+    });
+    for (const requestId of ['a', 'b', 'c']) engine.startRequest({ requestId });
+    pass(clock, 10);
+    vllm.observe(message(1, output('a', 20), output('b', 30, { finish_reason: 0 }), output('c', 5)));
+    expect(lines.take()).toEqual([`info: ${withRates('0.0', '5.0')}`]);
+    expect(generated()).toBe(50);
+  });
+
   it('count with what they did, to the end that the removal itself makes', () => {
     const service = startLoggedService();
     const { vllm, after } = service;
