@@ -1,5 +1,6 @@
 import type { EngineCoreOutput, EngineCoreOutputs } from '../engine/messages.ts';
 import { decodeOutput } from './decode-output.ts';
+import { messageOf } from '../metrics/message-of.ts';
 import { EngineCoreDecodeError } from './engine-core-decode-error.ts';
 import { decodeMap } from './decode-map.ts';
 import { MessagePackCursor } from './message-pack-cursor.ts';
@@ -37,8 +38,7 @@ export function decodeEngineCoreOutputs(
   } catch (error) {
     if (error instanceof EngineCoreDecodeError) throw error;
     // A frame whose buffer was transferred away, a list that can't be read, an id longer than a string can be.
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new EngineCoreDecodeError('message', reason, { cause: error });
+    throw new EngineCoreDecodeError('message', messageOf(error), { cause: error });
   }
 }
 

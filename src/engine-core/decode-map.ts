@@ -1,4 +1,5 @@
 import { Decoder, ExtData, type DecoderOptions } from '@msgpack/msgpack';
+import { messageOf } from '../metrics/message-of.ts';
 import { EngineCoreDecodeError } from './engine-core-decode-error.ts';
 import type { MessagePackCursor } from './message-pack-cursor.ts';
 
@@ -26,8 +27,7 @@ export function decodeValue(
   try {
     return (integers64 === 'bigint' ? bigints : numbers).decode(bytes);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new EngineCoreDecodeError(position, reason, { cause: error });
+    throw new EngineCoreDecodeError(position, messageOf(error), { cause: error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from './message-of.ts';
 import { warn } from './warn.ts';
 
 /**
@@ -68,12 +69,15 @@ export class Drops {
 /** Of what came, in a report: a value off the wire may be of any length. */
 const MAX_LENGTH = 2000;
 
-/** Some values can't be made a string: one without a prototype, one whose `toString` throws. */
 function describe(value: unknown): string {
+  const text = messageOf(stackOf(value) ?? value);
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+}
+
+function stackOf(value: unknown): unknown {
   try {
-    const text = value instanceof Error ? (value.stack ?? value.message) : String(value);
-    return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+    return value instanceof Error ? value.stack : undefined;
   } catch {
-    return typeof value;
+    return undefined;
   }
 }

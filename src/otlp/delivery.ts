@@ -1,4 +1,5 @@
 import { AggregationTemporality, DataPointType, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { messageOf } from '../metrics/message-of.ts';
 
 /** One collection, and what became of the exports of what it gave. */
 export class Delivery {
@@ -39,7 +40,7 @@ export class Delivery {
   }
 
   fail(reason: unknown): void {
-    this.error ??= reason instanceof Error ? reason : new Error(String(reason));
+    this.error ??= reason instanceof Error ? reason : new Error(messageOf(reason));
   }
 
   /** What was collected, or a batch of it, is on its way. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { withDeadline } from './deadline.ts';
-import { messageOf } from './diagnostics.ts';
+import { messageOf } from '../metrics/message-of.ts';
 import { contentType } from './exposition-format.ts';
 import type { Exposition } from './exposition.ts';
 import { endInParts } from './end-in-parts.ts';

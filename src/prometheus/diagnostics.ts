@@ -25,12 +25,3 @@ export class Diagnostics {
     }
   }
 }
-
-/** The text of anything that can be thrown, by an observable callback say. Never throws. */
-export function messageOf(thrown: unknown): string {
-  try {
-    return String(thrown instanceof Error ? thrown.message : thrown);
-  } catch {
-    return typeof thrown;
-  }
-}

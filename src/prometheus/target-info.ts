@@ -1,6 +1,7 @@
 import type { DataPoint, ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { withDeadline } from './deadline.ts';
-import { messageOf, type Diagnostics } from './diagnostics.ts';
+import { messageOf } from '../metrics/message-of.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import { labelText } from './label-text.ts';
 import { MetricPoints, type MetricFamily } from './metric-family.ts';
 import { LinesByAttributes, NumberLines } from './series-lines.ts';

@@ -2,7 +2,8 @@ import { AggregationTemporality, InstrumentType, MetricReader } from '@opentelem
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerScrape } from './answer-scrape.ts';
 import { withDeadline } from './deadline.ts';
-import { Diagnostics, messageOf } from './diagnostics.ts';
+import { messageOf } from '../metrics/message-of.ts';
+import { Diagnostics } from './diagnostics.ts';
 import {
   resolveExporterOptions,
   type ResolvedExporterOptions,

@@ -1,5 +1,6 @@
 import { diag } from '@opentelemetry/api';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
+import { messageOf } from '../metrics/message-of.ts';
 import { overdue } from '../otlp/overdue.ts';
 import { keepRoster, type Enlisted } from '../shutdown-roster.ts';
 import type { StartedMetrics } from './start-metrics.ts';
@@ -64,7 +65,7 @@ async function succeeds(what: string, work: Promise<void> | undefined): Promise<
     if (late) warn(`${what} took longer than ${LIMIT_MILLIS} ms`);
     return !late;
   } catch (error) {
-    warn(`${what} failed: ${error instanceof Error ? error.message : String(error)}`);
+    warn(`${what} failed: ${messageOf(error)}`);
     return false;
   }
 }

@@ -1,4 +1,5 @@
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
+import { messageOf } from '../metrics/message-of.ts';
 import { requireOption } from '../metrics/require-option.ts';
 import { warn } from '../metrics/warn.ts';
 import { sawAnything } from './engine-interval.ts';
@@ -181,18 +182,9 @@ export class StatsLogger {
   #report(what: string, detail: unknown): void {
     if (this.#reported.has(what)) return;
     this.#reported.add(what);
-    warn(`stats log: ${what}: ${describe(detail)} (said once)`);
+    warn(`stats log: ${what}: ${messageOf(detail).slice(0, MAX_LENGTH)} (said once)`);
   }
 }
 
 /** A report is a line: what failed may say anything, of any length. */
 const MAX_LENGTH = 2000;
-
-/** Some values can't be made a string: one without a prototype, one whose `toString` throws. */
-function describe(detail: unknown): string {
-  try {
-    return String(detail instanceof Error ? detail.message : detail).slice(0, MAX_LENGTH);
-  } catch {
-    return typeof detail;
-  }
-}

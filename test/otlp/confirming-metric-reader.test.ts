@@ -156,6 +156,22 @@ describe('a flush', () => {
     expect(receiver.arrivals).toHaveLength(0);
   });
 
+  it('is not delivered when the exporter throws what has no text', async () => {
+    const { reader, meter } = startPipeline({
+      export: () => {
+        throw Object.create(null);
+      },
+      forceFlush: () => Promise.resolve(),
+      shutdown: () => Promise.resolve(),
+    });
+    meter.createCounter('requests').add(1);
+    expect(await reader.flush()).toEqual({
+      delivered: false,
+      reason: 'failed',
+      error: new Error('object'),
+    });
+  });
+
   it('is not delivered when the exporter throws', async () => {
     const failure = new Error('not today');
     const { reader, meter } = startPipeline({
