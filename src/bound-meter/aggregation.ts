@@ -59,40 +59,11 @@ class LastValueAggregation extends NumberAggregation {
   }
 }
 
-/** So many additions take less time than what saves some of them. */
-const MAX_ADDITIONS = 64;
-
-/**
- * `sum + value + value …`, rounded after each addition: a product would be rounded once. For any count in next to no time.
- *
- * @param value - Of a count above 1, not negative; nor is the sum.
- */
+/** `sum + value + value …`, rounded after each addition: a product would be rounded once. */
 export function addRepeatedly(sum: number, value: number, count: number): number {
   let result = sum;
-  let left = count;
-  while (left > MAX_ADDITIONS) {
-    const first = result + value;
-    const second = first + value;
-    result = second + value;
-    left -= 3;
-    // Sums between two powers of two lie equally far apart: there all additions are rounded alike, from the second on also
-    // where the result is halfway between two, which goes to the even one.
-    const step = result - second;
-    if (!(step > 0)) return result;
-    const steps = Math.min(left, Math.ceil((powerOfTwoAbove(first) - result) / step) - 1);
-    // Not a number where the sum has become infinite.
-    if (!(steps > 0)) continue;
-    result += steps * step;
-    left -= steps;
-  }
-  for (; left > 0; left -= 1) result += value;
+  for (let added = 0; added < count; added += 1) result += value;
   return result;
-}
-
-function powerOfTwoAbove(value: number): number {
-  let power = 2 ** Math.floor(Math.log2(value));
-  while (power <= value) power *= 2;
-  return power;
 }
 
 /** Adds up: for counters and up-down counters. */

@@ -37,12 +37,6 @@ export interface BoundCounter extends Bound {
 export interface BoundRecorder extends Bound {
   /** As the instrument's `record`, with the attributes it is bound to. Allocates nothing and looks nothing up. */
   record(value: number, context?: Context): void;
-  /**
-   * The same as `count` calls of `record(value, context)`, to the last bit of the sum, in less time. Not of the specification.
-   *
-   * @param count - A whole number; nothing is recorded where it is another one, or less than 1.
-   */
-  recordMany(value: number, count: number, context?: Context): void;
 }
 
 /** A synchronous instrument with the specification's Bind ("Bind" in the metrics API, status Development). */

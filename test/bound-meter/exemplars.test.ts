@@ -1,6 +1,7 @@
 import { ROOT_CONTEXT, trace, type Context } from '@opentelemetry/api';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BoundMeterProvider, type BucketExemplars } from '../../src/bound-meter/index.ts';
+import { batching } from './batching.ts';
 import { collect, type Collected } from './collected.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -60,7 +61,7 @@ describe('exemplars', () => {
   it('are kept of the unbound call and of recordMany alike', async () => {
     const { histogram, producer } = start();
     histogram.record(0.5, { a: '1' }, sampled(1));
-    histogram.bind({ a: '2' }).recordMany(3, 4, sampled(2));
+    batching(histogram.bind({ a: '2' })).recordMany(3, 4, sampled(2));
     expect(keptIn(await collect(producer), 'h')).toEqual({
       '{"a":"1"}': [exemplar(0.5, 7_000, 1)],
       '{"a":"2"}': [undefined, exemplar(3, 7_000, 2)],
