@@ -14,7 +14,7 @@ const rules = parse(
 
 describe('docs/victoria-metrics-relabel.yml', () => {
   it('names every counter of the catalogue, and nothing else, in order', () => {
-    const [counters] = rules.filter(({ source_labels }) => source_labels?.[0] === '__name__');
+    const counters = rules.find(({ source_labels }) => source_labels?.[0] === '__name__');
     expect(counters?.regex).toEqual(
       catalogue
         .filter(({ kind }) => kind === 'counter')
