@@ -7,7 +7,7 @@ import {
   type TracerProvider,
 } from '@opentelemetry/api';
 import { Engines } from './engine/engines.ts';
-import type { EngineSettings } from './engine/engine.ts';
+import type { EngineSettings } from './engine/engine-settings.ts';
 import type { EngineMetrics } from './engine/engine-metrics.ts';
 import type { EngineCoreOutputs } from './engine/messages.ts';
 import type { EngineWatcher } from './engine/stats-source.ts';

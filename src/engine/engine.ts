@@ -1,12 +1,9 @@
-import { ProxyTracerProvider, type Span, type SpanKind, type Tracer } from '@opentelemetry/api';
-import type { Drops } from '../metrics/drops.ts';
+import { ProxyTracerProvider, type Span } from '@opentelemetry/api';
 import { engineAdded, engineRemoved } from '../metrics/live-engines.ts';
 import type { SeriesAttributes } from '../metrics/series-attributes.ts';
 import type { SeriesGroup } from '../metrics/series-group.ts';
 import { SeriesStore } from '../metrics/series-store.ts';
-import type { Clock } from '../request/clock.ts';
 import type { FinishReason } from '../request/finish-reason.ts';
-import { LiveRequests } from '../request/live-requests.ts';
 import { LoraRequests } from '../request/lora-requests.ts';
 import type { RequestHost } from '../request/request-host.ts';
 import type { AdoptOptions, StartRequestOptions } from '../request/request-options.ts';
@@ -15,37 +12,19 @@ import { adoptSpan, startRequest } from '../request/start-request.ts';
 import type { VllmRequest } from '../request/vllm-request.ts';
 import { ConnectorRecorder } from './connector-recorder.ts';
 import type { EngineMetrics } from './engine-metrics.ts';
+import type { EngineSettings } from './engine-settings.ts';
 import { FrontendSeries, type SleepLevel } from './frontend-series.ts';
 import { IdleRule } from './idle-rule.ts';
 import type { IntervalAccumulator } from './interval-accumulator.ts';
 import { KvFetchRecorder } from './kv-fetch-recorder.ts';
 import type { EngineCoreOutputs, MultiModalCacheStats, SchedulerStats } from './messages.ts';
+import { makeRequestHost } from './make-request-host.ts';
 import { OutputsRecorder } from './outputs-recorder.ts';
 import { SchedulerSeries } from './scheduler-series.ts';
 import { SchedulerStatsRecorder } from './scheduler-stats-recorder.ts';
 import { SpecDecodeRecorder } from './spec-decode-recorder.ts';
 import type { EngineStats, WatchedEngine } from './stats-source.ts';
 import { Statistics } from './statistics.ts';
-
-/** What the engines of one instrumentation share. */
-export interface EngineSettings {
-  readonly modelName: string;
-  readonly store: SeriesStore;
-  readonly drops: Drops;
-  readonly clock: Clock;
-  readonly spanKind: SpanKind;
-  readonly exemplars: boolean;
-  readonly trackUnknownRequests: boolean;
-  readonly isDiffusion: boolean;
-  readonly lora: LoraRequests;
-  /** The tracer of the current provider. */
-  readonly tracer: Tracer;
-  readonly enabled: boolean;
-  /** Connects to the global MeterProvider where that is the one to use and has changed. */
-  readonly followProvider: () => void;
-  /** Says once that no ContextManager is registered, where that is so. */
-  readonly checkPropagation: () => void;
-}
 
 /** One engine: its series, the requests in flight on it, and what its messages do to both. */
 export class Engine implements EngineMetrics, WatchedEngine {
@@ -74,7 +53,7 @@ export class Engine implements EngineMetrics, WatchedEngine {
     this.#group = group;
     this.#scheduler = new SchedulerSeries(group, base);
     this.#frontend = new FrontendSeries(group, base, statistics);
-    this.#host = makeHost(index, settings, new RequestSeries(group, base), settings.lora);
+    this.#host = makeRequestHost(index, settings, new RequestSeries(group, base), settings.lora);
     this.#outputs = new OutputsRecorder(this.#host, this.#scheduler.iterationTokens, trackUnknownRequests);
     const optional = {
       specDecode: new SpecDecodeRecorder(group, base, isDiffusion, statistics, this.#accumulators),
@@ -224,36 +203,11 @@ export class Engine implements EngineMetrics, WatchedEngine {
     if (this.#records()) return this.#host;
     const { drops, clock } = this.#settings;
     const store = new SeriesStore(drops, undefined);
-    return (this.#unrecordedHost ??= makeHost(
+    return (this.#unrecordedHost ??= makeRequestHost(
       this.index,
       { ...this.#settings, tracer: new ProxyTracerProvider().getTracer('disabled') },
       new RequestSeries(store.group(), this.#base),
       new LoraRequests(store, clock, undefined),
     ));
   }
-}
-
-function makeHost(
-  index: number,
-  settings: EngineSettings,
-  series: RequestSeries,
-  lora: LoraRequests,
-): RequestHost {
-  const { modelName, drops, clock, spanKind, exemplars, followProvider } = settings;
-  return {
-    index,
-    modelName,
-    drops,
-    clock,
-    spanKind,
-    exemplars,
-    followProvider,
-    series,
-    lora,
-    live: new LiveRequests(),
-    outputsObserved: false,
-    get tracer() {
-      return settings.tracer;
-    },
-  };
 }

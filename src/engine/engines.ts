@@ -1,5 +1,6 @@
 import type { Drops } from '../metrics/drops.ts';
-import { Engine, type EngineSettings } from './engine.ts';
+import { Engine } from './engine.ts';
+import type { EngineSettings } from './engine-settings.ts';
 import type { EngineWatcher, StatsSource } from './stats-source.ts';
 
 /** The largest engine index: the engine's identity on the wire has two bytes. */
