@@ -54,8 +54,11 @@ let wide = NARROW;
 
 /** The layout of a table of these rows with these counts. */
 export function cudagraphLayout(rows: readonly CudagraphRow[], counts: readonly string[]): TableLayout {
-  const isNarrow = ({ length }: string): boolean => length <= (TITLE_WIDTHS[COUNT_COLUMN] ?? 0);
-  if (rows.every((row) => row.isNarrow) && counts.every(isNarrow)) return NARROW;
+  const countWidth = TITLE_WIDTHS[COUNT_COLUMN] ?? 0;
+  let isNarrow = true;
+  for (const row of rows) isNarrow &&= row.isNarrow;
+  for (const count of counts) isNarrow &&= count.length <= countWidth;
+  if (isNarrow) return NARROW;
   const widths = [...TITLE_WIDTHS];
   const widen = ({ length }: string, column: number): void => {
     if (length > (widths[column] ?? 0)) widths[column] = length;

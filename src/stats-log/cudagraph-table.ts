@@ -32,8 +32,9 @@ export function cudagraphTable(interval: EngineInterval): LineContent | undefine
 function mostFrequent(runs: Iterable<Kind>): readonly Kind[] {
   const kinds: Kind[] = [];
   for (const kind of runs) {
+    const { count } = kind[1];
     let place = kinds.length;
-    while (place > 0 && countOf(kinds[place - 1]) < countOf(kind)) place -= 1;
+    while (place > 0 && countOf(kinds[place - 1]) < count) place -= 1;
     if (place === MAX_ROWS) continue;
     if (place === kinds.length) kinds.push(kind);
     else kinds.splice(place, 0, kind);
